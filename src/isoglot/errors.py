@@ -1,0 +1,72 @@
+"""Errors that a user can act on: what happened, where, and what to do.
+
+Everything the toolkit raises on bad input is an `IsoglotError`. The command line prints it as one
+line and exits with code 2; a traceback is therefore always a bug of ours.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConfigError",
+    "DownloadError",
+    "FormatError",
+    "InputError",
+    "IsoglotError",
+    "LexiconError",
+    "MissingExtraError",
+    "OfflineError",
+    "ShapeError",
+]
+
+
+class IsoglotError(Exception):
+    """Base class. `where` is a file, `file:line` or argument; `remedy` says what to do next.
+
+    >>> print(IsoglotError("no vectors found", where="fr.vec:3", remedy="check the download"))
+    fr.vec:3: no vectors found; check the download
+    """
+
+    def __init__(self, what: str, *, where: str | None = None, remedy: str | None = None) -> None:
+        self.what = what
+        self.where = where
+        self.remedy = remedy
+        text = f"{where}: {what}" if where else what
+        if remedy:
+            text = f"{text}; {remedy}"
+        # One line, always: messages quote file content, which may hold newlines or control characters.
+        super().__init__("".join(c if c.isprintable() else " " for c in text))
+
+
+class InputError(IsoglotError):
+    """An argument or a file that the caller named cannot be used."""
+
+
+class FormatError(InputError):
+    """A file's content is not what its format asks for."""
+
+
+class LexiconError(InputError):
+    """A dictionary cannot be used with these spaces."""
+
+
+class ShapeError(InputError):
+    """Matrices or spaces whose shapes do not fit together."""
+
+
+class ConfigError(InputError):
+    """An unknown option, method or value."""
+
+
+class OfflineError(IsoglotError):
+    """A public source cannot be reached from this machine."""
+
+
+class DownloadError(IsoglotError):
+    """A download arrived, but is not what it should be."""
+
+
+class MissingExtraError(IsoglotError):
+    """An optional dependency is needed for this and is not installed."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        super().__init__(f"{purpose} needs {package}", remedy=f"install it with: pip install 'isoglot[{extra}]'")

@@ -1,0 +1,195 @@
+"""`Space`: the words of one language with a vector each. Everything else in Isoglot takes and gives Spaces.
+
+A Space never changes. Its vectors are one read-only float32 matrix, which may be a memory map of a file:
+slicing off the most frequent words copies nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.errors import InputError, ShapeError
+from isoglot.progress import Progress, silent
+
+if TYPE_CHECKING:
+    from isoglot.spaces.report import LoadReport
+    from isoglot.spaces.subwords import SubwordTable
+
+__all__ = ["FloatMatrix", "IntVector", "Space"]
+
+FloatMatrix = npt.NDArray[np.float32]
+IntVector = npt.NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Space:
+    """Words of one language and their vectors, most frequent first.
+
+    Args:
+        lang: language code, e.g. "en"; only a label.
+        words: n distinct words.
+        vectors: (n, d) matrix; stored as float32, read-only, without a copy if it already is float32.
+        counts: how often each word occurs, if known. Without counts the order of rows stands for frequency.
+        subwords: n-gram vectors, which give vectors to words outside the vocabulary (fastText `.bin`).
+        report: what the reader had to repair, if the Space came from a file.
+        source: the file it came from.
+
+    >>> import numpy as np
+    >>> space = Space("en", ["the", "cat"], np.eye(2))
+    >>> len(space), space.dim, "cat" in space
+    (2, 2, True)
+    >>> space.vector("cat")
+    array([0., 1.], dtype=float32)
+    """
+
+    lang: str
+    words: Sequence[str]
+    vectors: FloatMatrix
+    counts: IntVector | None = None
+    subwords: SubwordTable | None = None
+    report: LoadReport | None = None
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        vectors = np.asarray(self.vectors)
+        if vectors.ndim != 2:
+            raise ShapeError(f"vectors must be a matrix (n, d), not of shape {vectors.shape}")
+        if vectors.dtype != np.float32 or not vectors.flags.c_contiguous:
+            vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+        vectors = vectors.view()
+        vectors.flags.writeable = False
+        object.__setattr__(self, "vectors", vectors)
+        object.__setattr__(self, "words", tuple(self.words))
+        if len(self.words) != len(vectors):
+            raise ShapeError(f"{len(self.words)} words but {len(vectors)} vectors")
+        if self.counts is not None:
+            counts = np.asarray(self.counts, dtype=np.int64)
+            if counts.shape != (len(self.words),):
+                raise ShapeError(f"counts have shape {counts.shape}, expected ({len(self.words)},)")
+            object.__setattr__(self, "counts", counts)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __repr__(self) -> str:
+        extra = ", counts" if self.counts is not None else ""
+        extra += ", subwords" if self.subwords is not None else ""
+        return f"Space({self.lang!r}, {len(self)} words x {self.dim}{extra})"
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.index
+
+    @property
+    def dim(self) -> int:
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Row of each word. Where a word stands twice, the first (most frequent) row."""
+        # Built backwards so that the first of two equal words wins.
+        return {word: row for row, word in zip(range(len(self.words) - 1, -1, -1), reversed(self.words), strict=True)}
+
+    def rows(self, words: Iterable[str]) -> IntVector:
+        """Row of each word, -1 for words that are not there."""
+        index = self.index
+        return np.fromiter((index.get(word, -1) for word in words), dtype=np.int64)
+
+    def vector(self, word: str) -> npt.NDArray[np.float32]:
+        """The word's vector; for unknown words the sum of its n-grams, if the Space has subwords."""
+        row = self.index.get(word)
+        if row is not None:
+            return np.array(self.vectors[row])
+        if self.subwords is not None:
+            return self.subwords.vector(word)
+        raise InputError(f"{word!r} is not among the {len(self)} words of {self.lang}")
+
+    def take(self, rows: npt.ArrayLike) -> Space:
+        """The Space of these rows, in this order (copies the vectors)."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        return self._replace(
+            words=[self.words[i] for i in chosen],
+            vectors=self.vectors[chosen],
+            counts=None if self.counts is None else self.counts[chosen],
+        )
+
+    def most_frequent(self, n: int) -> Space:
+        """The n most frequent words. A view, no copy, unless counts say that rows are out of order."""
+        if n >= len(self) and self._ordered:
+            return self
+        if not self._ordered:
+            assert self.counts is not None
+            return self.take(np.argsort(-self.counts, kind="stable")[:n])
+        return self._replace(
+            words=self.words[:n], vectors=self.vectors[:n], counts=None if self.counts is None else self.counts[:n]
+        )
+
+    def fold_case(self) -> Space:
+        """Lower-case all words. Where several fall together the most frequent keeps its vector; counts add up.
+
+        >>> import numpy as np
+        >>> space = Space("de", ["die", "Die", "Hund"], np.eye(3), counts=[5, 7, 2]).fold_case()
+        >>> space.words, space.counts.tolist(), space.vectors[0].tolist()
+        (('die', 'hund'), [12, 2], [0.0, 1.0, 0.0])
+        """
+        best: dict[str, int] = {}
+        for row, word in enumerate(self.words):
+            folded = word.lower()
+            held = best.get(folded)
+            if held is None or (self.counts is not None and self.counts[row] > self.counts[held]):
+                best[folded] = row
+        names = list(best)
+        rows = np.fromiter(best.values(), dtype=np.int64, count=len(best))
+        counts = None
+        if self.counts is not None:
+            position = {name: i for i, name in enumerate(names)}
+            counts = np.zeros(len(names), dtype=np.int64)
+            np.add.at(counts, [position[word.lower()] for word in self.words], self.counts)
+        return self._replace(words=names, vectors=self.vectors[rows], counts=counts)
+
+    def with_vectors(self, vectors: npt.ArrayLike) -> Space:
+        """The same words with other vectors (after a transformation). Subwords no longer fit and are dropped."""
+        return self._replace(vectors=np.asarray(vectors), subwords=None)
+
+    def fingerprint(self) -> str:
+        """A short digest of words and vectors, kept with results to tell which data made them."""
+        digest = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass"))
+        digest.update(str(self.vectors.shape).encode())
+        digest.update(np.ascontiguousarray(self.vectors).data)
+        return digest.hexdigest()[:16]
+
+    @classmethod
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        lang: str | None = None,
+        limit: int | None = None,
+        format: str | None = None,
+        cache: bool = True,
+        progress: Progress = silent,
+    ) -> Space:
+        """Read a file or folder of vectors in any format we know: see `isoglot.spaces.load`."""
+        from isoglot.spaces.load import load_space
+
+        return load_space(path, lang=lang, limit=limit, format=format, cache=cache, progress=progress)
+
+    def save(self, path: str | Path, *, format: str | None = None, progress: Progress = silent) -> None:
+        """Write the Space; the format follows from the file's name unless given: see `isoglot.spaces.load`."""
+        from isoglot.spaces.load import save_space
+
+        save_space(self, path, format=format, progress=progress)
+
+    @cached_property
+    def _ordered(self) -> bool:
+        return self.counts is None or bool((self.counts[:-1] >= self.counts[1:]).all())
+
+    def _replace(self, **changes: Any) -> Space:
+        return dataclasses.replace(self, **changes)
