@@ -1,0 +1,234 @@
+"""`Alignment`: what an aligner has learned. Frozen, saved as a readable folder, shared.
+
+The folder holds `config.json` (method, settings, seed, versions, data fingerprints, steps of normalisation) and
+`alignment.safetensors` (all numbers). Nothing is ever pickled.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, overload
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from isoglot.errors import ConfigError, FormatError, InputError, ShapeError
+from isoglot.files import atomic_directory
+from isoglot.spaces import FloatMatrix, Space
+from isoglot.spaces.normalise import Normaliser, parse_steps
+
+__all__ = ["Alignment", "LinearAlignment", "Side"]
+
+Side = Literal["src", "tgt"]
+Tensors = Mapping[str, npt.NDArray[np.float32]]
+
+_FORMAT = "isoglot-alignment"
+_VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Alignment(ABC):
+    """A learned pair of maps, one a side, into a shared space.
+
+    Args:
+        method: name in the table of methods.
+        config: the aligner's settings.
+        src_normaliser, tgt_normaliser: normalisation learned from each side, replayed before mapping.
+        info: languages, seed, versions, fingerprints of the data, what the method measured on its way.
+    """
+
+    method: str
+    config: Mapping[str, Any]
+    src_normaliser: Normaliser
+    tgt_normaliser: Normaliser
+    info: Mapping[str, Any]
+
+    #: Which subclass a saved folder holds.
+    kind: ClassVar[str]
+    _kinds: ClassVar[dict[str, type[Alignment]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "kind" in cls.__dict__:
+            Alignment._kinds[cls.kind] = cls
+
+    @classmethod
+    def learned(cls, *, info: Mapping[str, Any] | None = None, **maps: Any) -> Self:
+        """For `_fit`: an Alignment of these maps alone; the base class of aligners fills in the rest."""
+        return cls("", {}, Normaliser(), Normaliser(), info or {}, **maps)
+
+    @overload
+    def transform(self, X: Space, side: Side = ...) -> Space: ...
+    @overload
+    def transform(self, X: npt.ArrayLike, side: Side = ...) -> FloatMatrix: ...
+    def transform(self, X: Space | npt.ArrayLike, side: Side = "src") -> Space | FloatMatrix:
+        """Map vectors of one side into the shared space: normalise, then map. A Space gives a Space."""
+        if isinstance(X, Space):
+            return X.with_vectors(self.transform(X.vectors, side))
+        matrix = _as_matrix(X)
+        mapped = self._map(self.normaliser(side).transform(matrix), side)
+        return mapped.astype(np.float32, copy=False)
+
+    def inverse_transform(self, X: npt.ArrayLike, side: Side = "src") -> FloatMatrix:
+        """From the shared space back into one side's normalised space, where the method can be inverted."""
+        self.normaliser(side)
+        return self._unmap(_as_matrix(X), side).astype(np.float32, copy=False)
+
+    def normalise(self, X: npt.ArrayLike, side: Side = "src") -> FloatMatrix:
+        """Only the normalisation of that side: what `inverse_transform(transform(X))` returns to."""
+        return self.normaliser(side).transform(_as_matrix(X))
+
+    def normaliser(self, side: Side) -> Normaliser:
+        if side not in ("src", "tgt"):
+            raise ConfigError(f"side must be 'src' or 'tgt', not {side!r}")
+        return self.src_normaliser if side == "src" else self.tgt_normaliser
+
+    @property
+    def invertible(self) -> bool:
+        """Whether `inverse_transform` works."""
+        return False
+
+    def save(self, folder: str | Path) -> None:
+        """Write the folder, replacing an alignment that is already there."""
+        with atomic_directory(folder, marker="config.json") as temporary:
+            self.write_into(temporary)
+
+    def write_into(self, folder: Path) -> None:
+        """Write the two files into an existing folder (for callers that make a larger folder in one piece)."""
+        config = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "kind": self.kind,
+            "method": self.method,
+            "config": dict(self.config),
+            "normalise": {"src": self.src_normaliser.steps, "tgt": self.tgt_normaliser.steps},
+            "info": dict(self.info),
+        }
+        tensors = {f"map.{name}": np.ascontiguousarray(value) for name, value in self._tensors().items()}
+        for side in ("src", "tgt"):
+            for i, learned in enumerate(self.normaliser(side).state):
+                tensors[f"normalise.{side}.{i}"] = np.ascontiguousarray(learned)
+        (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        # safetensors cannot hold "no tensor at all", so there is always at least the format's version.
+        save_file({**tensors, "version": np.array([_VERSION], dtype=np.int32)}, folder / "alignment.safetensors")
+
+    @staticmethod
+    def load(folder: str | Path) -> Alignment:
+        """Read what `save` wrote."""
+        folder = Path(folder)
+        where = str(folder / "config.json")
+        remedy = "name a folder written by `isoglot align` or Alignment.save"
+        try:
+            config = json.loads((folder / "config.json").read_text("utf-8"))
+            tensors = load_file(folder / "alignment.safetensors")
+        except (OSError, NotADirectoryError) as error:
+            raise InputError(f"no alignment here ({error.strerror})", where=str(folder), remedy=remedy) from error
+        except (ValueError, SafetensorError) as error:
+            raise FormatError(f"not a saved alignment: {error}", where=str(folder), remedy=remedy) from error
+        if not isinstance(config, dict) or config.get("format") != _FORMAT:
+            raise FormatError("not a saved alignment", where=where, remedy=remedy)
+        if config.get("version") != _VERSION:
+            raise FormatError(
+                f"written in version {config.get('version')!r} of the format, this release reads {_VERSION}",
+                where=where,
+                remedy="use the Isoglot release that wrote it, or align again",
+            )
+        try:
+            subclass = Alignment._kinds[config["kind"]]
+            normalisers = {
+                side: _load_normaliser(config["normalise"][side], tensors, f"normalise.{side}.")
+                for side in ("src", "tgt")
+            }
+            maps = {name[4:]: value for name, value in tensors.items() if name.startswith("map.")}
+            return subclass._from_tensors(
+                maps,
+                method=config["method"],
+                config=config["config"],
+                src_normaliser=normalisers["src"],
+                tgt_normaliser=normalisers["tgt"],
+                info=config["info"],
+            )
+        except (KeyError, TypeError) as error:
+            raise FormatError(f"incomplete: {error}", where=where, remedy="align again") from error
+
+    @abstractmethod
+    def _map(self, X: FloatMatrix, side: Side) -> FloatMatrix:
+        """Map normalised vectors of one side into the shared space."""
+
+    def _unmap(self, X: FloatMatrix, side: Side) -> FloatMatrix:
+        raise ConfigError(f"{self.method} cannot be inverted", remedy="use procrustes or another invertible method")
+
+    @abstractmethod
+    def _tensors(self) -> Tensors:
+        """All that was learned, by name."""
+
+    @classmethod
+    @abstractmethod
+    def _from_tensors(cls, tensors: Tensors, **common: Any) -> Alignment:
+        """The way back from `_tensors`."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LinearAlignment(Alignment):
+    """Each side is mapped by a matrix and a shift: `X @ W + b`. `None` leaves that side as it is.
+
+    W_src: (d_src, d), W_tgt: (d_tgt, d), b_src and b_tgt: (d,).
+    """
+
+    W_src: FloatMatrix | None = None
+    W_tgt: FloatMatrix | None = None
+    b_src: npt.NDArray[np.float32] | None = None
+    b_tgt: npt.NDArray[np.float32] | None = None
+
+    kind: ClassVar[str] = "linear"
+
+    def _map(self, X: FloatMatrix, side: Side) -> FloatMatrix:
+        W, b = (self.W_src, self.b_src) if side == "src" else (self.W_tgt, self.b_tgt)
+        if W is not None:
+            if X.shape[1] != len(W):
+                raise ShapeError(f"vectors have {X.shape[1]} dimensions, the {side} map takes {len(W)}")
+            X = X @ W
+        return X if b is None else X + b
+
+    def _unmap(self, X: FloatMatrix, side: Side) -> FloatMatrix:
+        W, b = (self.W_src, self.b_src) if side == "src" else (self.W_tgt, self.b_tgt)
+        if not self.invertible:
+            return super()._unmap(X, side)
+        X = X if b is None else X - b
+        return X if W is None else X @ W.T
+
+    @property
+    def invertible(self) -> bool:
+        """True if both matrices are orthogonal, so that the transpose undoes them exactly."""
+        return all(W is None or _orthogonal(W) for W in (self.W_src, self.W_tgt))
+
+    def _tensors(self) -> Tensors:
+        named = {"W_src": self.W_src, "W_tgt": self.W_tgt, "b_src": self.b_src, "b_tgt": self.b_tgt}
+        return {name: value for name, value in named.items() if value is not None}
+
+    @classmethod
+    def _from_tensors(cls, tensors: Tensors, **common: Any) -> LinearAlignment:
+        maps: dict[str, Any] = dict(tensors)
+        return cls(**common, **maps)
+
+
+def _as_matrix(X: npt.ArrayLike) -> FloatMatrix:
+    matrix = np.asarray(X, dtype=np.float32)
+    if matrix.ndim != 2:
+        raise ShapeError(f"expected a matrix (n, d), got shape {matrix.shape}")
+    return matrix
+
+
+def _orthogonal(W: FloatMatrix) -> bool:
+    return W.shape[0] == W.shape[1] and bool(np.abs(W @ W.T - np.eye(len(W))).max() < 1e-4)
+
+
+def _load_normaliser(steps: Any, tensors: Tensors, prefix: str) -> Normaliser:
+    names = parse_steps(steps)
+    return Normaliser(names, tuple(tensors[f"{prefix}{i}"] for i in range(len(names))))

@@ -1,0 +1,267 @@
+"""The contract of an aligner.
+
+A method is one file: a frozen dataclass whose fields are its settings, with the paper's values as defaults, and
+`_fit`, which gets clean matrices. This base class owns the rest: checking, pairs, normalisation, seeds, provenance.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import platform
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+import isoglot
+from isoglot.aligners.alignment import Alignment
+from isoglot.errors import ConfigError, InputError, LexiconError, ShapeError
+from isoglot.lexicons import Lexicon
+from isoglot.progress import Progress, silent
+from isoglot.spaces import FloatMatrix, IntVector, Space
+from isoglot.spaces.normalise import Normaliser, parse_steps
+
+__all__ = ["Aligner", "Method", "Problem", "configured", "method"]
+
+Supervision = Literal["supervised", "unsupervised", "optional"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Method:
+    """One row of the table of methods.
+
+    Args:
+        name: as on the command line.
+        summary: one line for people who choose.
+        supervision: "supervised" needs pairs, "unsupervised" refuses them, "optional" says in its docstring how
+            it uses them.
+        linear: whether both maps are matrices.
+        cost: what the fit costs, n pairs or words and d dimensions.
+        paper: where it comes from.
+        any_dimensions: whether the two sides may differ in dimensions.
+    """
+
+    name: str
+    summary: str
+    supervision: Supervision
+    linear: bool
+    cost: str
+    paper: str
+    any_dimensions: bool = False
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Problem:
+    """What `_fit` gets: normalised matrices, checked pairs, randomness, progress.
+
+    X: (n, d_src), Y: (m, d_tgt), pairs: (p, 2) rows of X and Y that translate each other (none: p = 0).
+    """
+
+    X: FloatMatrix
+    Y: FloatMatrix
+    pairs: IntVector
+    rng: np.random.Generator
+    progress: Progress = silent
+
+    @property
+    def paired(self) -> tuple[FloatMatrix, FloatMatrix]:
+        """The matched rows of both sides, (p, d_src) and (p, d_tgt)."""
+        return self.X[self.pairs[:, 0]], self.Y[self.pairs[:, 1]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Aligner(ABC):
+    """Base of all methods: settings in, `Alignment` out.
+
+    Args:
+        normalise: steps applied to each side first, see `isoglot.spaces.normalise`.
+        match_dimensions: where the two sides differ in dimensions and the method needs them equal, reduce the
+            larger side to its leading principal directions; without it that is an error.
+        seed: where all random choices come from.
+    """
+
+    normalise: str = "unit,centre,unit"
+    match_dimensions: bool = False
+    seed: int = 0
+
+    method: ClassVar[Method]
+
+    def fit(
+        self,
+        src: Space | npt.ArrayLike,
+        tgt: Space | npt.ArrayLike,
+        pairs: Lexicon | npt.ArrayLike | None = None,
+        *,
+        progress: Progress = silent,
+    ) -> Alignment:
+        """Learn to put `src` and `tgt` into one space.
+
+        `pairs`: a Lexicon (with Spaces), or rows of src and tgt that translate each other, shape (p, 2). The aligner
+        itself is not changed; all that was learned is in the Alignment.
+        """
+        X, Y = _matrix(src, "src"), _matrix(tgt, "tgt")
+        steps = parse_steps(self.normalise)
+        index_pairs = self._checked_pairs(src, tgt, X, Y, pairs)
+        progress("normalising", 0, 2)
+        src_normaliser, Xn = Normaliser.fit_transform(steps, X)
+        progress("normalising", 1, 2)
+        tgt_normaliser, Yn = Normaliser.fit_transform(steps, Y)
+        progress("normalising", 2, 2)
+        if Xn.shape[1] != Yn.shape[1] and not self.method.any_dimensions:
+            src_normaliser, Xn, tgt_normaliser, Yn = self._match(src_normaliser, Xn, tgt_normaliser, Yn)
+        alignment = self._fit(Problem(Xn, Yn, index_pairs, np.random.default_rng(self.seed), progress))
+        info = {**_provenance(src, tgt, X, Y, len(index_pairs), self.seed), **alignment.info}
+        return dataclasses.replace(
+            alignment,
+            method=self.method.name,
+            config=dataclasses.asdict(self),
+            src_normaliser=src_normaliser,
+            tgt_normaliser=tgt_normaliser,
+            info=info,
+        )
+
+    @abstractmethod
+    def _fit(self, problem: Problem) -> Alignment:
+        """The method itself. Return an Alignment made with `Alignment.learned`; the base fills in the rest."""
+
+    def _checked_pairs(
+        self,
+        src: Space | npt.ArrayLike,
+        tgt: Space | npt.ArrayLike,
+        X: FloatMatrix,
+        Y: FloatMatrix,
+        pairs: Lexicon | npt.ArrayLike | None,
+    ) -> IntVector:
+        name = self.method.name
+        if pairs is None:
+            if self.method.supervision == "supervised":
+                raise LexiconError(
+                    f"{name} learns from translation pairs and was given none",
+                    remedy="give a lexicon, or choose an unsupervised method (see `isoglot methods`)",
+                )
+            return np.zeros((0, 2), dtype=np.int64)
+        if self.method.supervision == "unsupervised":
+            raise LexiconError(
+                f"{name} is unsupervised and does not use translation pairs",
+                remedy="leave the lexicon out, or choose a supervised method (see `isoglot methods`)",
+            )
+        if isinstance(pairs, Lexicon):
+            if not (isinstance(src, Space) and isinstance(tgt, Space)):
+                raise InputError("a Lexicon needs Spaces to look its words up in", remedy="give index pairs instead")
+            found = pairs.indices(src, tgt)
+            if not len(found):
+                raise LexiconError(
+                    f"none of the lexicon's {len(pairs)} pairs is in both spaces",
+                    where=pairs.source,
+                    remedy=_overlap_hint(pairs, src, tgt),
+                )
+            return found
+        found = np.asarray(pairs)
+        if found.ndim != 2 or found.shape[1] != 2 or not np.issubdtype(found.dtype, np.integer):
+            raise ShapeError(f"pairs must be whole numbers of shape (p, 2), not {found.dtype} {found.shape}")
+        found = found.astype(np.int64)
+        if not len(found):
+            raise LexiconError("the list of pairs is empty")
+        if found.min() < 0 or (found >= [len(X), len(Y)]).any():
+            raise ShapeError(f"a pair points outside the {len(X)} source or {len(Y)} target rows")
+        return found
+
+    def _match(
+        self, src_normaliser: Normaliser, X: FloatMatrix, tgt_normaliser: Normaliser, Y: FloatMatrix
+    ) -> tuple[Normaliser, FloatMatrix, Normaliser, FloatMatrix]:
+        d = min(X.shape[1], Y.shape[1])
+        if not self.match_dimensions:
+            raise ShapeError(
+                f"{self.method.name} needs equal dimensions, the source has {X.shape[1]} and the target {Y.shape[1]}",
+                remedy="use match_dimensions (--match-dimensions), or a method that takes both (cca, least-squares)",
+            )
+        # Lengths change when directions are cut off, so rows are brought to length one again.
+        if X.shape[1] > d:
+            reduction, X = Normaliser.fit_transform(("unit", f"reduce:{d}", "unit"), X)
+            src_normaliser = src_normaliser.then(reduction)
+        else:
+            reduction, Y = Normaliser.fit_transform(("unit", f"reduce:{d}", "unit"), Y)
+            tgt_normaliser = tgt_normaliser.then(reduction)
+        return src_normaliser, X, tgt_normaliser, Y
+
+
+A = TypeVar("A", bound=type[Aligner])
+
+
+def method(
+    name: str,
+    summary: str,
+    *,
+    supervision: Supervision,
+    linear: bool,
+    cost: str,
+    paper: str,
+    any_dimensions: bool = False,
+) -> Callable[[A], A]:
+    """Class decorator that puts an aligner into the table of methods."""
+
+    def decorate(cls: A) -> A:
+        cls.method = Method(name, summary, supervision, linear, cost, paper, any_dimensions)
+        return cls
+
+    return decorate
+
+
+def configured(cls: type[Aligner], settings: Mapping[str, Any]) -> Aligner:
+    """An aligner with these settings; an unknown one is an error that names the nearest known one."""
+    known = {field.name for field in dataclasses.fields(cls)}
+    for key in settings:
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            remedy = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(sorted(known))}"
+            raise ConfigError(f"{cls.method.name} has no setting {key!r}", remedy=remedy)
+    return cls(**settings)
+
+
+def _matrix(side: Space | npt.ArrayLike, name: str) -> FloatMatrix:
+    label = f"{name} ({side.lang})" if isinstance(side, Space) and side.lang else name
+    X = side.vectors if isinstance(side, Space) else np.asarray(side)
+    if X.ndim != 2 or 0 in X.shape:
+        raise ShapeError(f"{label}: expected a matrix of vectors, got shape {X.shape}")
+    if not np.issubdtype(X.dtype, np.number) or np.iscomplexobj(X):
+        raise ShapeError(f"{label}: expected real numbers, got {X.dtype}")
+    X = np.ascontiguousarray(X, dtype=np.float32)
+    for start in range(0, len(X), 65_536):
+        finite = np.isfinite(X[start : start + 65_536]).all(axis=1)
+        if not finite.all():
+            row = start + int(np.argmin(finite))
+            raise InputError(f"{label}: row {row} holds NaN or infinite numbers", remedy="drop or repair such rows")
+    return X
+
+
+def _overlap_hint(lexicon: Lexicon, src: Space, tgt: Space) -> str:
+    if len(lexicon.invert().indices(src, tgt)):
+        return "the lexicon's columns seem to be the other way round: swap them or the two spaces"
+    if len(lexicon.fold_case().indices(src.fold_case(), tgt.fold_case())):
+        return "they do match when upper and lower case are folded (--fold-case)"
+    return "check that languages, case and script of the lexicon fit the vectors"
+
+
+def _provenance(
+    src: Space | npt.ArrayLike,
+    tgt: Space | npt.ArrayLike,
+    X: FloatMatrix,
+    Y: FloatMatrix,
+    pairs: int,
+    seed: int,
+) -> dict[str, Any]:
+    sides = {}
+    for side, given, matrix in (("src", src, X), ("tgt", tgt, Y)):
+        space = given if isinstance(given, Space) else Space("", [""] * len(matrix), matrix)
+        sides[side] = {
+            "lang": space.lang,
+            "rows": len(matrix),
+            "dim": int(matrix.shape[1]),
+            "fingerprint": space.fingerprint(),
+            "source": space.source,
+        }
+    versions = {"isoglot": isoglot.__version__, "numpy": np.__version__, "python": platform.python_version()}
+    return {**sides, "pairs": pairs, "seed": seed, "versions": versions}

@@ -1,0 +1,222 @@
+"""What every aligner of the table must keep, whatever its method."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isoglot.aligners import Aligner, Alignment, methods
+from isoglot.errors import ConfigError, InputError, IsoglotError, LexiconError, ShapeError
+from isoglot.lexicons import Lexicon
+from isoglot.spaces import Space
+
+NAMES = list(methods())
+#: Methods that only shift or scale: they are no attempt at finding a rotation.
+NOT_ROTATING = {"identity", "gbdd", "normalization"}
+
+
+def spaces(n: int = 300, d: int = 16, seed: int = 0, noise: float = 0.01) -> tuple[Space, Space, np.ndarray]:
+    """A language and its rotated, noisy, shuffled twin; pairs[i] = (row in src, row in tgt)."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * np.linspace(2, 0.5, d) + rng.normal(size=d) * 0.5
+    turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    order = rng.permutation(n)
+    Y = (X @ turn + noise * rng.normal(size=(n, d)))[order]
+    pairs = np.stack([order, np.arange(n)], axis=1)
+    return Space("aa", [f"a{i}" for i in range(n)], X), Space("bb", [f"b{i}" for i in order], Y), pairs
+
+
+def fit(name: str, src=None, tgt=None, pairs=None, **options) -> Alignment:
+    if src is None:
+        src, tgt, pairs = spaces()
+    cls = methods()[name]
+    return cls(**options).fit(src, tgt, None if cls.method.supervision == "unsupervised" else pairs)
+
+
+def nearest(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    A, B = (M.astype(np.float64) / np.linalg.norm(M, axis=1, keepdims=True) for M in (A, B))
+    return (A @ B.T).argmax(axis=1)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_table_row_is_complete(name):
+    row = methods()[name].method
+    assert row.name == name
+    assert all(dataclasses.astuple(row)[:2])
+    assert row.cost
+    assert row.paper
+    assert row.supervision in ("supervised", "unsupervised", "optional")
+    assert methods()[name].__doc__
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_settings_are_stored_and_fit_leaves_the_aligner_as_it_was(name):
+    cls = methods()[name]
+    aligner = cls(seed=3)
+    before = dataclasses.asdict(aligner)
+    src, tgt, pairs = spaces()
+    aligner.fit(src, tgt, None if cls.method.supervision == "unsupervised" else pairs)
+    assert dataclasses.asdict(aligner) == before
+    assert aligner == cls(**before)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        aligner.seed = 4
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_transform_maps_both_sides_into_one_space(name):
+    src, tgt, _ = spaces()
+    alignment = fit(name)
+    mapped_src, mapped_tgt = alignment.transform(src.vectors, "src"), alignment.transform(tgt.vectors, "tgt")
+    assert mapped_src.shape[1] == mapped_tgt.shape[1]
+    assert mapped_src.dtype == mapped_tgt.dtype == np.float32
+    assert np.isfinite(mapped_src).all()
+    assert np.isfinite(mapped_tgt).all()
+    as_space = alignment.transform(src, "src")
+    assert as_space.words == src.words
+    np.testing.assert_array_equal(as_space.vectors, mapped_src)
+    np.testing.assert_allclose(alignment.transform(src.vectors[5:7]), mapped_src[5:7], atol=1e-5)
+    with pytest.raises(ConfigError):
+        alignment.transform(src.vectors, "left")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in NOT_ROTATING])
+@pytest.mark.parametrize("wrong", [0.0, 0.01, 0.1])
+def test_recovers_a_planted_rotation_despite_wrong_pairs(name, wrong):
+    src, tgt, pairs = spaces(n=600)
+    seeds = pairs[:400].copy()
+    bad = np.random.default_rng(1).choice(400, int(wrong * 400), replace=False)
+    seeds[bad, 1] = np.roll(seeds[bad, 1], 1)
+    alignment = fit(name, src, tgt, seeds)
+    found = nearest(alignment.transform(src.vectors, "src")[pairs[400:, 0]], alignment.transform(tgt.vectors, "tgt"))
+    assert (found == pairs[400:, 1]).mean() > 0.97
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_seed_same_result(name):
+    first, second = fit(name), fit(name)
+    X = spaces()[0].vectors
+    np.testing.assert_array_equal(first.transform(X), second.transform(X))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_saved_and_loaded_gives_the_same_numbers(name, tmp_path):
+    src, tgt, _ = spaces()
+    alignment = fit(name)
+    alignment.save(tmp_path / "out")
+    loaded = Alignment.load(tmp_path / "out")
+    for side, space in (("src", src), ("tgt", tgt)):
+        np.testing.assert_array_equal(loaded.transform(space.vectors, side), alignment.transform(space.vectors, side))
+    assert loaded.method == name
+    config = json.loads((tmp_path / "out" / "config.json").read_text("utf-8"))
+    assert config["config"] == dataclasses.asdict(methods()[name]())
+    assert config["info"]["src"]["fingerprint"] == src.fingerprint()
+    assert config["info"]["versions"]["isoglot"]
+    assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".json", ".safetensors"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@settings(deadline=None, max_examples=5)
+@given(seed=st.integers(0, 1000))
+def test_row_order_does_not_matter(name, seed):
+    src, tgt, pairs = spaces()
+    order = np.random.default_rng(seed).permutation(len(src))
+    place = np.argsort(order)
+    shuffled = fit(name, src.take(order), tgt, np.stack([place[pairs[:, 0]], pairs[:, 1]], axis=1))
+    np.testing.assert_allclose(shuffled.transform(src.vectors), fit(name).transform(src.vectors), atol=2e-3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_inverse_goes_back_to_the_normalised_space(name):
+    src, tgt, _ = spaces()
+    alignment = fit(name)
+    for side, space in (("src", src), ("tgt", tgt)):
+        if alignment.invertible:
+            back = alignment.inverse_transform(alignment.transform(space.vectors, side), side)
+            np.testing.assert_allclose(back, alignment.normalise(space.vectors, side), atol=1e-4)
+        else:
+            with pytest.raises(ConfigError, match="inverted"):
+                alignment.inverse_transform(space.vectors, side)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pairs_are_asked_for_or_refused(name):
+    src, tgt, pairs = spaces()
+    cls = methods()[name]
+    if cls.method.supervision == "supervised":
+        with pytest.raises(LexiconError, match="pairs"):
+            cls().fit(src, tgt)
+    if cls.method.supervision == "unsupervised":
+        with pytest.raises(LexiconError, match="unsupervised"):
+            cls().fit(src, tgt, pairs)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if methods()[name].method.supervision == "supervised"])
+def test_lexicon_and_index_pairs_are_the_same(name):
+    src, tgt, pairs = spaces()
+    lexicon = Lexicon([(src.words[i], tgt.words[j]) for i, j in pairs])
+    by_words, by_rows = fit(name, src, tgt, lexicon), fit(name, src, tgt, pairs)
+    np.testing.assert_allclose(by_words.transform(src.vectors), by_rows.transform(src.vectors), atol=1e-4)
+    with pytest.raises(LexiconError, match="the other way round"):
+        fit(name, src, tgt, lexicon.invert())
+    with pytest.raises(LexiconError, match="folded"):
+        fit(name, src, tgt, Lexicon([(a.upper(), b) for a, b in lexicon]))
+    with pytest.raises(InputError, match="Spaces"):
+        fit(name, src.vectors, tgt.vectors, lexicon)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_different_dimensions_are_an_error_or_handled(name):
+    src, tgt, pairs = spaces()
+    narrow = tgt.with_vectors(tgt.vectors[:, :10])
+    if methods()[name].method.any_dimensions:
+        mapped = fit(name, src, narrow, pairs)
+    else:
+        with pytest.raises(ShapeError, match="16"):
+            fit(name, src, narrow, pairs)
+        mapped = fit(name, src, narrow, pairs, match_dimensions=True)
+        other_way = fit(name, narrow, src, pairs[:, ::-1], match_dimensions=True)
+        assert other_way.transform(narrow.vectors).shape == other_way.transform(src.vectors, "tgt").shape
+    assert mapped.transform(src.vectors).shape[1] == mapped.transform(narrow.vectors, "tgt").shape[1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_input_is_a_clear_error(name):
+    src, tgt, pairs = spaces(40)
+    broken = src.vectors.copy()
+    broken[7, 3] = np.nan
+    for wrong in (broken, np.ones(5), np.zeros((0, 16)), np.array([["a", "b"]]), np.ones((40, 16), dtype=complex)):
+        with pytest.raises(IsoglotError):
+            fit(name, wrong, tgt, pairs)
+    with pytest.raises(InputError, match="row 7"):
+        fit(name, broken, tgt, pairs)
+    if methods()[name].method.supervision == "supervised":
+        for wrong in ([[0, 40]], [[-1, 0]], [[0.5, 1]], [0, 1], np.zeros((0, 2), dtype=int)):
+            with pytest.raises(IsoglotError):
+                fit(name, src, tgt, wrong)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_degenerate_spaces_never_give_nan(name):
+    """Zero rows, constant columns, fewer pairs than dimensions."""
+    src, tgt, pairs = spaces(60)
+    X = src.vectors.copy()
+    X[3] = 0
+    X[:, 5] = 1
+    alignment = fit(name, X, tgt.vectors, pairs[:6])
+    assert np.isfinite(alignment.transform(X)).all()
+    assert np.isfinite(alignment.transform(tgt.vectors, "tgt")).all()
+
+
+def test_unknown_names_suggest_the_nearest():
+    from isoglot.aligners import aligner
+
+    with pytest.raises(ConfigError, match="did you mean 'procrustes'"):
+        aligner("procrustres")
+    with pytest.raises(ConfigError, match="did you mean 'ridge'"):
+        aligner("least-squares", {"rigde": 1.0})
+    assert isinstance(aligner("cca", {"keep": 0.5}), Aligner)
