@@ -13,7 +13,14 @@ from pathlib import Path
 from isoglot.errors import InputError
 from isoglot.progress import Progress, silent
 
-__all__ = ["atomic_directory", "atomic_path", "cache_directory", "check_writable", "sha256_of_file"]
+__all__ = [
+    "atomic_directory",
+    "atomic_path",
+    "cache_directory",
+    "check_replaceable",
+    "check_writable",
+    "sha256_of_file",
+]
 
 
 def cache_directory(*parts: str) -> Path:
@@ -35,6 +42,20 @@ def check_writable(path: Path) -> None:
         raise InputError(f"cannot write here: {folder} is not a folder", where=str(path))
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError("no permission to write here", where=str(path), remedy="choose another output path")
+
+
+def check_replaceable(path: Path, *, marker: str) -> None:
+    """Raise unless `path` is free, an empty folder, or a folder of ours (it holds `marker`) in a writable place."""
+    if path.exists():
+        if not path.is_dir():
+            raise InputError("is a file, not a folder", where=str(path), remedy="choose another output path")
+        if any(path.iterdir()) and not (path / marker).exists():
+            raise InputError(
+                f"this folder holds other things (no {marker}) and will not be overwritten",
+                where=str(path),
+                remedy="choose another output path",
+            )
+    check_writable(path)
 
 
 @contextlib.contextmanager
@@ -62,16 +83,7 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
 def atomic_directory(path: Path | str, *, marker: str) -> Iterator[Path]:
     """The same for a folder. An existing folder is replaced only if it holds our `marker` file or is empty."""
     path = Path(path)
-    if path.exists():
-        if not path.is_dir():
-            raise InputError("is a file, not a folder", where=str(path), remedy="choose another output path")
-        if any(path.iterdir()) and not (path / marker).exists():
-            raise InputError(
-                f"this folder holds other things (no {marker}) and will not be overwritten",
-                where=str(path),
-                remedy="choose another output path",
-            )
-    check_writable(path)
+    check_replaceable(path, marker=marker)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
     old = temporary.with_suffix(".old")

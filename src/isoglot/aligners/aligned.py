@@ -1,0 +1,227 @@
+"""`AlignedSpaces`: languages that share one vector space, with the alignment that brought them there.
+
+This is what `isoglot align` leaves behind and what all later commands read:
+
+    OUT/isoglot.json                 what it is, how it was made, figures measured
+    OUT/spaces/en.safetensors        each language's words and mapped vectors, memory-mapped on loading
+    OUT/alignments/en-fr/            the alignment itself, for vectors that come later
+    OUT/neighbourhoods.safetensors   CSLS neighbourhood means, which cost a pass over all pairs of words
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from isoglot.aligners.alignment import Alignment, Side
+from isoglot.errors import ConfigError, FormatError, InputError
+from isoglot.files import atomic_directory
+from isoglot.progress import Progress, silent
+from isoglot.retrieval import Retriever
+from isoglot.spaces import Space
+from isoglot.spaces.load import load_space, save_space
+
+__all__ = ["AlignedSpaces"]
+
+_MARKER = "isoglot.json"
+_FORMAT = "isoglot-aligned-spaces"
+_VERSION = 1
+
+Means = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class AlignedSpaces:
+    """Spaces by name, all in one vector space.
+
+    Args:
+        spaces: mapped Spaces by name, the source first. Names are language codes; see `pair` for equal codes.
+        alignments: by (source name, target name).
+        info: how this was made: figures, settings, provenance.
+        means: CSLS neighbourhood means by (source, target, neighbourhood), filled in as they are computed.
+    """
+
+    spaces: Mapping[str, Space]
+    alignments: Mapping[tuple[str, str], Alignment]
+    info: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    means: dict[tuple[str, str, int], Means] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def pair(cls, alignment: Alignment, src: Space, tgt: Space, info: Mapping[str, Any] | None = None) -> AlignedSpaces:
+        """Map both sides. Two Spaces of the same language (say, of two models) are named `en.src` and `en.tgt`."""
+        names = [src.lang or "src", tgt.lang or "tgt"]
+        for name in names:
+            if not re.fullmatch(r"[\w.-]{1,64}", name):
+                raise ConfigError(f"{name!r} cannot name a language", remedy="use a code such as 'en' or 'zh-Hant'")
+        if names[0] == names[1]:
+            names = [f"{names[0]}.src", f"{names[1]}.tgt"]
+        spaces = {names[0]: alignment.transform(src, "src"), names[1]: alignment.transform(tgt, "tgt")}
+        return cls(spaces, {(names[0], names[1]): alignment}, info or {})
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.spaces)
+
+    def direction(self, source: str | None = None, target: str | None = None) -> tuple[str, str]:
+        """Fill in what was left out: the first Space as source, and as target the first other one."""
+        for name in (source, target):
+            if name is not None and name not in self.spaces:
+                raise ConfigError(f"no language {name!r} here", remedy=f"there are: {', '.join(self.spaces)}")
+        if source is None:
+            source = next(name for name in self.spaces if name != target)
+        if target is None:
+            target = next(name for name in self.spaces if name != source)
+        if source == target:
+            raise ConfigError(f"source and target are both {source!r}")
+        return source, target
+
+    def retriever(
+        self,
+        source: str,
+        target: str,
+        *,
+        score: str = "csls",
+        neighbourhood: int = 10,
+        backend: str = "exact",
+        threads: int | None = None,
+        progress: Progress = silent,
+    ) -> Retriever:
+        """Search from one language into another; CSLS means are computed once for both directions and kept."""
+        forward, backward = (source, target, neighbourhood), (target, source, neighbourhood)
+        retriever = Retriever(
+            self.spaces[source].vectors,
+            self.spaces[target].vectors,
+            score=score,
+            neighbourhood=neighbourhood,
+            backend=backend,
+            threads=threads,
+            progress=progress,
+            means=self.means.get(forward) if score == "csls" else None,
+        )
+        if score == "csls" and forward not in self.means:
+            of_source, of_target = retriever.neighbourhood_means()
+            self.means[forward], self.means[backward] = (of_source, of_target), (of_target, of_source)
+        return retriever
+
+    def vector(self, name: str, word: str) -> npt.NDArray[np.float32] | None:
+        """The word's vector in the shared space, or None.
+
+        A word outside the vocabulary is looked up lower-cased; then, if the original file still exists and has
+        subwords (fastText `.bin`), its n-grams give a vector, which is mapped like any other.
+        """
+        space = self.spaces[name]
+        for form in (word, word.lower()):
+            if form in space:
+                return np.array(space.vectors[space.index[form]])
+        original = self._original(name)
+        if original is None or original.subwords is None:
+            return None
+        alignment, side = self._alignment_of(name)
+        return alignment.transform(original.vector(word)[None], side)[0]
+
+    def save(self, folder: str | Path, *, progress: Progress = silent) -> None:
+        """Write the folder in one piece."""
+        with atomic_directory(folder, marker=_MARKER) as temporary:
+            (temporary / "spaces").mkdir()
+            (temporary / "alignments").mkdir()
+            for done, (name, space) in enumerate(self.spaces.items()):
+                progress("writing", done, len(self.spaces))
+                save_space(space, temporary / "spaces" / f"{name}.safetensors", format="native")
+            progress("writing", len(self.spaces), len(self.spaces))
+            for (source, target), alignment in self.alignments.items():
+                place = temporary / "alignments" / f"{source}-{target}"
+                place.mkdir()
+                alignment.write_into(place)
+            self._write_means(temporary)
+            content = {
+                "format": _FORMAT,
+                "version": _VERSION,
+                "languages": list(self.spaces),
+                "sources": {name: space.source for name, space in self.spaces.items()},
+                "alignments": [list(key) for key in self.alignments],
+                "info": dict(self.info),
+            }
+            (temporary / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+    def save_means(self, folder: str | Path) -> None:
+        """Keep newly computed neighbourhood means with the folder they belong to, if it can be written."""
+        folder = Path(folder)
+        try:
+            self._write_means(folder)
+        except OSError:
+            return  # a read-only folder works as well, it only computes them again
+
+    @classmethod
+    def load(cls, folder: str | Path) -> AlignedSpaces:
+        """Read what `save` wrote; vectors are memory-mapped."""
+        folder = Path(folder)
+        remedy = "name a folder written by `isoglot align`"
+        where = str(folder / _MARKER)
+        try:
+            content = json.loads((folder / _MARKER).read_text("utf-8"))
+        except OSError as error:
+            what = "no such folder" if not folder.exists() else f"no aligned spaces here ({error.strerror})"
+            raise InputError(what, where=str(folder), remedy=remedy) from error
+        except ValueError as error:
+            raise FormatError(f"not JSON: {error}", where=where, remedy=remedy) from error
+        if not isinstance(content, dict) or content.get("format") != _FORMAT or content.get("version") != _VERSION:
+            raise FormatError("not aligned spaces of this version", where=where, remedy=remedy)
+        try:
+            spaces = {}
+            for name in content["languages"]:
+                space = load_space(folder / "spaces" / f"{name}.safetensors", lang=name, format="native")
+                spaces[name] = dataclasses.replace(space, source=content["sources"].get(name))
+            alignments = {
+                (source, target): Alignment.load(folder / "alignments" / f"{source}-{target}")
+                for source, target in content["alignments"]
+            }
+            return cls(spaces, alignments, content["info"], cls._read_means(folder, spaces))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(f"incomplete: {error}", where=where, remedy="align again") from error
+
+    def _write_means(self, folder: Path) -> None:
+        tensors = {}
+        for (source, target, k), (of_source, of_target) in self.means.items():
+            tensors[f"{source}|{target}|{k}|0"], tensors[f"{source}|{target}|{k}|1"] = of_source, of_target
+        if tensors:
+            temporary = folder / ".neighbourhoods.part"
+            save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()}, temporary)
+            temporary.replace(folder / "neighbourhoods.safetensors")
+
+    @staticmethod
+    def _read_means(folder: Path, spaces: Mapping[str, Space]) -> dict[tuple[str, str, int], Means]:
+        try:
+            tensors = load_file(folder / "neighbourhoods.safetensors")
+        except (OSError, SafetensorError):
+            return {}  # only a cache: computed again when needed
+        means = {}
+        for key in tensors:
+            source, target, k, which = key.split("|")
+            pair = tensors.get(f"{source}|{target}|{k}|0"), tensors.get(f"{source}|{target}|{k}|1")
+            fits = pair[0] is not None and pair[1] is not None and source in spaces and target in spaces
+            if which == "0" and fits and (len(pair[0]), len(pair[1])) == (len(spaces[source]), len(spaces[target])):
+                means[source, target, int(k)] = (pair[0], pair[1])
+        return means
+
+    def _original(self, name: str) -> Space | None:
+        source = self.spaces[name].source
+        if not source or not source.endswith(".bin") or not Path(source).is_file():
+            return None
+        return load_space(source, lang=name)
+
+    def _alignment_of(self, name: str) -> tuple[Alignment, Side]:
+        for (source, target), alignment in self.alignments.items():
+            if name == source:
+                return alignment, "src"
+            if name == target:
+                return alignment, "tgt"
+        raise ConfigError(f"no alignment for {name!r}")

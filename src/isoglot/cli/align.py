@@ -1,0 +1,160 @@
+"""`isoglot align` and `isoglot demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isoglot.cli.options import FoldCase, Json, Limit, Score
+
+__all__ = ["align", "demo"]
+
+
+def align(
+    src: Annotated[
+        str, typer.Argument(metavar="SRC", help="Source vectors: a file, or a catalogue name (vectors/en).")
+    ],
+    tgt: Annotated[
+        str, typer.Argument(metavar="TGT", help="Target vectors: a file, or a catalogue name (vectors/fr).")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
+    lexicon: Annotated[
+        str | None,
+        typer.Option("--lexicon", "-l", help="Translation pairs: a file, or a catalogue name (lexicon/en-fr)."),
+    ] = None,
+    identical: Annotated[bool, typer.Option("--identical", help="Learn from words spelled the same in both.")] = False,
+    numerals: Annotated[bool, typer.Option("--numerals", help="Learn from numerals found in both.")] = False,
+    method: Annotated[str, typer.Option("--method", "-m", help="See `isoglot methods`.")] = "procrustes",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the method, as key=value; may be repeated.")
+    ] = None,
+    normalise: Annotated[
+        str | None,
+        typer.Option("--normalise", help="Steps before aligning, e.g. unit,centre,unit or iterative or none."),
+    ] = None,
+    match_dimensions: Annotated[
+        bool,
+        typer.Option("--match-dimensions", help="Reduce the side with more dimensions if the method needs them equal."),
+    ] = False,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, help="Learn from the pairs of this many most frequent source words.")
+    ] = None,
+    held_out: Annotated[
+        int | None,
+        typer.Option("--held-out", min=0, help="Test on the next this many source words; 0 learns from all of them."),
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option("--test", help="A lexicon of its own to test on, instead of holding out.")
+    ] = None,
+    src_lang: Annotated[
+        str | None, typer.Option("--src-lang", help="Language of SRC; guessed from the file's name.")
+    ] = None,
+    tgt_lang: Annotated[
+        str | None, typer.Option("--tgt-lang", help="Language of TGT; guessed from the file's name.")
+    ] = None,
+    limit: Limit = 200_000,
+    fold_case: FoldCase = False,
+    score: Score = "csls",
+    seed: Annotated[int, typer.Option("--seed", help="Where all random choices come from.")] = 0,
+    json: Json = False,
+) -> None:
+    """Align two files of word vectors: one shared space, and a figure for how good it is.
+
+    Without --test or --held-out, 5,000 source words teach and the next 1,500 test; a smaller lexicon gives a tenth of
+    its words for testing.
+
+    Examples:
+
+    \b
+      isoglot align wiki.en.vec wiki.fr.vec --lexicon en-fr.txt -o en-fr
+      isoglot align vectors/en vectors/fr -l lexicon/en-fr -m least-squares -o en-fr
+      isoglot align en.bin de.bin --identical --test en-de.test.txt -o en-de
+      isoglot align en.vec zh.vec -l en-zh.txt -m cca --set keep=0.9 -o en-zh --json
+    """
+    from isoglot.cli.console import notes, print_json, progress_bars, result_table, say
+    from isoglot.cli.inputs import open_lexicon, open_space, parse_aligner
+    from isoglot.errors import ConfigError, LexiconError
+    from isoglot.files import check_replaceable
+    from isoglot.lexicons import identical_strings
+    from isoglot.lexicons import numerals as shared_numerals
+    from isoglot.recipes.pair import align_pair, split_lexicon
+    from isoglot.retrieval import check_score
+
+    chosen = parse_aligner(method, settings or [], seed=seed, normalise=normalise, match_dimensions=match_dimensions)
+    if sum((lexicon is not None, identical, numerals)) > 1:
+        raise ConfigError("--lexicon, --identical and --numerals exclude each other")
+    unsupervised = chosen.method.supervision == "unsupervised"
+    if unsupervised and (identical or numerals):
+        raise ConfigError(f"{method} is unsupervised: it takes no --identical or --numerals")
+    if chosen.method.supervision == "supervised" and not (lexicon or identical or numerals):
+        raise LexiconError(
+            f"{method} learns from translation pairs",
+            remedy="give --lexicon FILE, or --identical, or choose an unsupervised method (`isoglot methods`)",
+        )
+    check_score(score)
+    check_replaceable(output, marker="isoglot.json")
+    with progress_bars() as progress:
+        pairs = None if lexicon is None else open_lexicon(lexicon, fold_case=fold_case, progress=progress)
+        gold = None if test is None else open_lexicon(test, fold_case=fold_case, progress=progress)
+        source = open_space(src, lang=src_lang, limit=limit, fold_case=fold_case, progress=progress)
+        target = open_space(tgt, lang=tgt_lang, limit=limit, fold_case=fold_case, progress=progress)
+        if identical or numerals:
+            pairs = (identical_strings if identical else shared_numerals)(source, target)
+            held_out = held_out or 0
+        if pairs is not None and gold is None:
+            pairs, gold = split_lexicon(pairs, source, target, seeds=seeds, held_out=held_out)
+        elif pairs is not None:
+            pairs, _ = split_lexicon(pairs, source, target, seeds=seeds, held_out=0)
+        outcome = align_pair(
+            source, target, chosen, train=None if unsupervised else pairs, test=gold, score=score, progress=progress
+        )
+        outcome.aligned.save(output, progress=progress)
+    if outcome.test_coverage is not None:
+        notes(outcome.test_coverage.notes(), "test lexicon")
+    if json:
+        print_json({"output": str(output), **outcome.aligned.info})
+        return
+    result_table(outcome.results, f"{method}: {source.lang or 'source'} to {target.lang or 'target'}")
+    if not outcome.results:
+        say("no figure: all pairs were used for learning; give --test or --held-out to measure")
+    first = next((word for word in source.words[200:] if len(word) > 3), source.words[0])
+    say(f"aligned in {outcome.seconds['align']:.1f} s, written to {output}; try: isoglot translate {output} {first}")
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the aligned vectors and report.html.")
+    ] = Path("demo"),
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Do not fetch anything: use a generated pair of languages.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Align English and French from the data catalogue, print figures and translations, write a report page.
+
+    Without a network and with nothing cached it says so and uses a generated pair of languages.
+
+    Examples:
+
+    \b
+      isoglot demo
+      isoglot demo -o my-demo --json
+    """
+    from isoglot.cli.console import print_json, progress_bars, result_table, say, table
+    from isoglot.recipes.demo import run_demo
+
+    with progress_bars() as progress:
+        outcome = run_demo(output, offline=offline, progress=progress, tell=say)
+    if json:
+        print_json(outcome.record())
+        return
+    result_table(outcome.results, outcome.title)
+    rows = [
+        [answer.word, ", ".join(f"{word} ({value:.2f})" for word, value in answer.candidates), gold]
+        for answer, gold in outcome.translations
+    ]
+    table("Twenty translations of held-out words", ["word", "candidates", "dictionary"], rows)
+    say(f"report: {outcome.report}")
+    say(f"try: isoglot translate {outcome.folder} music river")

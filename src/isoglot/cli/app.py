@@ -1,0 +1,42 @@
+"""The commands of `isoglot`, gathered."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import isoglot
+from isoglot.cli import align, data, evaluate, files, methods, translate
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="isoglot",
+    help="Put languages into one vector space, measure how well they fit, and make the result useful.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Start with: isoglot demo",
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    if version:
+        typer.echo(f"isoglot {isoglot.__version__}")
+        raise typer.Exit
+
+
+app.command("align")(align.align)
+app.command("translate")(translate.translate_words)
+app.command("lexicon")(translate.lexicon)
+app.add_typer(evaluate.app, name="evaluate")
+app.command("info")(files.info)
+app.command("convert")(files.convert)
+app.command("export")(files.export)
+app.command("methods")(methods.methods_table)
+app.add_typer(data.app, name="data")
+app.command("demo")(align.demo)

@@ -1,0 +1,121 @@
+"""How the command line talks: bars on standard error, tables or one JSON document on standard output."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import (
+    Progress as RichProgress,
+)
+from rich.table import Table
+
+from isoglot.progress import Progress
+from isoglot.tasks import Result
+
+__all__ = ["notes", "print_json", "progress_bars", "result_table", "say", "table"]
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+def out() -> Console:
+    """Standard output; made anew so that a redirected stream is seen."""
+    return Console(highlight=False, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """A line for people, on standard error: it never mixes with results."""
+    sys.stderr.write(text + "\n")
+
+
+def print_json(document: Any) -> None:
+    """The one JSON document of a `--json` run."""
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+
+
+def notes(lines: Sequence[str], where: str) -> None:
+    """What a reader repaired, on standard error."""
+    for line in lines:
+        say(f"note: {where}: {line}")
+
+
+def table(
+    title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
+) -> None:
+    """A table on standard output; `right` are columns of numbers."""
+    grid = Table(title=title, title_justify="left", header_style="bold")
+    for i, column in enumerate(columns):
+        grid.add_column(column, justify="right" if i in right else "left", overflow="fold")
+    for row in rows:
+        # Cells are data: a word such as "[red]" is no markup.
+        grid.add_row(*(cell.replace("[", r"\[") for cell in row))
+    out().print(grid)
+
+
+def result_table(results: Sequence[Result], title: str | None = None) -> None:
+    """Figures with intervals and both denominators."""
+    rows = []
+    for result in results:
+        interval = "" if result.interval is None else f"{result.interval[0]:.3f} to {result.interval[1]:.3f}"
+        denominator = str(result.protocol.get("denominator", ""))
+        rows.append(
+            [result.metric, f"{result.value:.3f}", interval, denominator, f"{result.n:,}", f"{result.coverage:.1%}"]
+        )
+    table(title, ["metric", "value", "95% interval", "denominator", "n", "coverage"], rows, right=(1, 4, 5))
+
+
+@contextlib.contextmanager
+def progress_bars() -> Iterator[Progress]:
+    """A callback that draws bars on a terminal, and writes a line now and then anywhere else."""
+    if sys.stderr.isatty():
+        with _bars() as callback:
+            yield callback
+    else:
+        yield _LogLines()
+
+
+@contextlib.contextmanager
+def _bars() -> Iterator[Progress]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f}%"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks: dict[str, TaskID] = {}
+
+        def callback(step: str, done: float, total: float | None) -> None:
+            if step not in tasks:
+                tasks[step] = bars.add_task(step, total=total)
+            bars.update(tasks[step], completed=done, total=total)
+            if total is not None and done >= total:
+                bars.remove_task(tasks.pop(step))
+
+        yield callback
+
+
+class _LogLines:
+    """Progress where there is no terminal: one line every ten seconds of a long step."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, step: str, done: float, total: float | None) -> None:
+        now = time.monotonic()
+        if now - self._last >= _SECONDS_BETWEEN_LINES:
+            self._last = now
+            say(f"{step}: {done / total:.0%}" if total else f"{step}: {done:,.0f}")

@@ -1,0 +1,111 @@
+"""`isoglot evaluate`: how good an alignment is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isoglot.cli.options import Aligned, FoldCase, From, Json, Score, To
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Measure how good an alignment is.", no_args_is_help=True)
+
+
+@app.callback()
+def evaluate() -> None:
+    """Measure how good an alignment is."""
+
+
+@app.command("bli")
+def bilingual_lexicon_induction(
+    folder: Aligned,
+    lexicon: Annotated[str, typer.Option("--lexicon", "-l", help="Gold translations: a file or a catalogue name.")],
+    source: From = None,
+    target: To = None,
+    score: Score = "csls",
+    neighbourhood: Annotated[
+        int, typer.Option("--neighbourhood", min=1, help="Neighbours that CSLS averages over.")
+    ] = 10,
+    identical: Annotated[str, typer.Option("--identical", help="keep or remove pairs of identical form.")] = "keep",
+    backend: Annotated[str, typer.Option("--backend", help="exact, int8, faiss or usearch.")] = "exact",
+    fold_case: FoldCase = False,
+    against: Annotated[
+        Path | None,
+        typer.Option("--against", help="Another aligned folder: test whether the difference is significant."),
+    ] = None,
+    per_word: Annotated[
+        Path | None, typer.Option("--per-word", help="Write one JSON line a test word to this file.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="For intervals and the significance test.")] = 0,
+    json: Json = False,
+) -> None:
+    """Bilingual lexicon induction: P@1, P@5, P@10 and MRR under both protocols.
+
+    "in-vocabulary" drops pairs with an unknown word; "full" counts all test words, an unknown one being right only if
+    it is spelled like its translation.
+
+    Examples:
+
+    \b
+      isoglot evaluate bli en-fr --lexicon en-fr.test.txt
+      isoglot evaluate bli en-fr -l en-fr.test.txt --identical remove --json
+      isoglot evaluate bli en-fr-cca -l en-fr.test.txt --against en-fr-procrustes
+    """
+    import json as json_format
+
+    from isoglot.aligners.aligned import AlignedSpaces
+    from isoglot.cli.console import print_json, progress_bars, result_table, say
+    from isoglot.cli.inputs import open_lexicon
+    from isoglot.errors import ConfigError
+    from isoglot.files import atomic_path, check_writable
+    from isoglot.retrieval import check_score
+    from isoglot.tasks import Result, bli, paired_test
+
+    check_score(score)
+    if identical not in ("keep", "remove"):
+        raise ConfigError(f"--identical takes keep or remove, not {identical!r}")
+    if per_word is not None:
+        check_writable(per_word)
+    systems = [AlignedSpaces.load(place) for place in (folder, against) if place is not None]
+    first, second = systems[0].direction(source, target)
+    outcomes: list[list[Result]] = []
+    with progress_bars() as progress:
+        gold = open_lexicon(lexicon, fold_case=fold_case, progress=progress, languages=(first, second))
+        for place, aligned in zip((folder, against), systems, strict=False):
+            names = aligned.direction(first, second)
+            known_means = set(aligned.means)
+            retriever = aligned.retriever(
+                *names, score=score, neighbourhood=neighbourhood, backend=backend, progress=progress
+            )
+            src, tgt = (aligned.spaces[name] for name in names)
+            outcomes.append(
+                bli(
+                    src,
+                    tgt,
+                    gold,
+                    retriever=retriever,
+                    identical="remove" if identical == "remove" else "keep",
+                    seed=seed,
+                    progress=progress,
+                )
+            )
+            if set(aligned.means) != known_means and place is not None:
+                aligned.save_means(place)
+    if per_word is not None:
+        with atomic_path(per_word) as temporary:
+            lines = (json_format.dumps(dict(item), ensure_ascii=False) for item in outcomes[0][0].per_item)
+            temporary.write_text("".join(line + "\n" for line in lines), "utf-8")
+    comparison = paired_test(outcomes[0][0], outcomes[1][0], seed=seed) if against is not None else None
+    if json:
+        document: dict[str, object] = {"results": [result.record() for result in outcomes[0]]}
+        if comparison is not None:
+            document["against"] = {"results": [r.record() for r in outcomes[1]], "paired_test": comparison.record()}
+        print_json(document)
+        return
+    result_table(outcomes[0], f"{folder}: {first} to {second}")
+    if comparison is not None:
+        result_table(outcomes[1], f"{against}: {first} to {second}")
+        say(comparison.sentence())

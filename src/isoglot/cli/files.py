@@ -1,0 +1,190 @@
+"""`isoglot info`, `convert` and `export`: looking into files and writing other formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from isoglot.cli.options import Aligned, FoldCase, Json
+
+__all__ = ["convert", "export", "info"]
+
+
+def info(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Vectors, a lexicon, an aligned folder, or a catalogue name.")
+    ],
+    json: Json = False,
+) -> None:
+    """Tell what a file holds, and what had to be repaired to read it.
+
+    Examples:
+
+    \b
+      isoglot info wiki.fr.vec
+      isoglot info en-fr
+      isoglot info lexicon/en-fr --json
+    """
+    from isoglot.cli.console import print_json, progress_bars, table
+
+    with progress_bars() as progress:
+        facts = _facts(file, progress)
+    if json:
+        print_json(facts)
+        return
+    table(None, ["what", "value"], [[key.replace("_", " "), _shown(value)] for key, value in facts.items()])
+
+
+def convert(
+    source: Annotated[str, typer.Argument(metavar="IN", help="Vectors in any format that Isoglot reads.")],
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="File or folder to write; its name tells the format.")],
+    format: Annotated[str | None, typer.Option("--format", help="Write this format, whatever the name says.")] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only this many most frequent words.")] = None,
+    fold_case: FoldCase = False,
+    normalise: Annotated[str | None, typer.Option("--normalise", help="Steps to apply, e.g. unit,centre,unit.")] = None,
+    json: Json = False,
+) -> None:
+    """Convert vectors between formats, optionally shortened, lower-cased or normalised.
+
+    Examples:
+
+    \b
+      isoglot convert cc.fr.300.bin fr.safetensors --limit 200000
+      isoglot convert fr.safetensors fr.vec.gz
+      isoglot convert glove.6B.300d.txt en.kv
+    """
+    from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.inputs import open_space
+    from isoglot.files import check_writable
+    from isoglot.spaces.normalise import Normaliser, parse_steps
+
+    steps = parse_steps(normalise or "")
+    check_writable(output)
+    with progress_bars() as progress:
+        space = open_space(source, lang=None, limit=limit, fold_case=fold_case, progress=progress)
+        if steps:
+            space = space.with_vectors(Normaliser.fit_transform(steps, space.vectors)[1])
+        space.save(output, format=format, progress=progress)
+    if json:
+        print_json({"output": str(output), "words": len(space), "dim": space.dim})
+        return
+    say(f"{len(space):,} words x {space.dim} written to {output}")
+
+
+def export(
+    folder: Aligned,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format", "-f", help="text, binary, kv (gensim), or static-model (one folder for all languages)."
+        ),
+    ] = "text",
+    json: Json = False,
+) -> None:
+    """Write aligned vectors for other tools.
+
+    text and binary are word2vec's formats, kv is gensim's KeyedVectors: one file a language. static-model is one folder
+    that SentenceTransformer(folder) and model2vec's StaticModel.from_pretrained(folder) load as a cross-lingual model.
+
+    Examples:
+
+    \b
+      isoglot export en-fr -o vectors --format text
+      isoglot export en-fr -o model --format static-model
+    """
+    from isoglot.aligners.aligned import AlignedSpaces
+    from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.errors import ConfigError
+    from isoglot.files import check_writable
+    from isoglot.spaces.load import save_space
+    from isoglot.spaces.static_model import write_static_model
+
+    endings = {"text": ".vec", "binary": ".bin", "kv": ".kv"}
+    if format not in (*endings, "static-model"):
+        raise ConfigError(f"unknown export format {format!r}", remedy=f"one of: {', '.join(endings)}, static-model")
+    check_writable(output)
+    aligned = AlignedSpaces.load(folder)
+    written: list[str] = []
+    if format == "static-model":
+        write_static_model(list(aligned.spaces.values()), output)
+        written.append(str(output))
+    else:
+        kinds = {"text": "text", "binary": "word2vec-binary", "kv": "gensim"}
+        with progress_bars() as progress:
+            for name, space in aligned.spaces.items():
+                path = output / f"{name}{endings[format]}"
+                save_space(space, path, format=kinds[format], progress=progress)
+                written.append(str(path))
+    if json:
+        print_json({"format": format, "written": written})
+        return
+    say("written: " + ", ".join(written))
+
+
+def _facts(file: str, progress: Any) -> dict[str, Any]:
+    import numpy as np
+
+    from isoglot import catalogue
+    from isoglot.aligners.aligned import AlignedSpaces
+    from isoglot.cli.inputs import open_lexicon, open_space
+    from isoglot.errors import FormatError, IsoglotError
+
+    path = Path(file)
+    if (path / "isoglot.json").is_file():
+        aligned = AlignedSpaces.load(path)
+        languages = {name: f"{len(space):,} words x {space.dim}" for name, space in aligned.spaces.items()}
+        return {"kind": "aligned spaces", "languages": languages, **aligned.info}
+    kind = next((e.kind for e in catalogue.entries() if e.name == file), None) if not path.exists() else None
+    if kind != "lexicon":
+        try:
+            space = open_space(file, lang=None, limit=None, fold_case=False, progress=progress)
+            norms = np.linalg.norm(space.vectors[:10_000], axis=1)
+            return {
+                "kind": "vectors",
+                "format": space.report.format if space.report else None,
+                "language": space.lang or None,
+                "words": len(space),
+                "dimensions": space.dim,
+                "counts": space.counts is not None,
+                "subwords": space.subwords is not None,
+                "mean_length": round(float(norms.mean()), 4),
+                "first_words": list(space.words[:10]),
+                "fingerprint": space.fingerprint(),
+                "repairs": space.report.notes() if space.report else [],
+            }
+        except FormatError as not_vectors:
+            if not path.is_file():
+                raise
+            try:
+                return _lexicon_facts(open_lexicon(file, fold_case=False, progress=progress))
+            except IsoglotError:
+                raise not_vectors from None
+    return _lexicon_facts(open_lexicon(file, fold_case=False, progress=progress))
+
+
+def _lexicon_facts(lexicon: Any) -> dict[str, Any]:
+    return {
+        "kind": "lexicon",
+        "pairs": len(lexicon),
+        "sources": len(lexicon.by_source),
+        "identical_pairs": len(lexicon) - len(lexicon.without_identical()),
+        "first_pairs": [list(pair) for pair in lexicon.pairs[:5]],
+        "repairs": lexicon.report.notes() if lexicon.report else [],
+    }
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{key}: {_shown(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return (
+            "\n".join(_shown(inner) for inner in value)
+            if value and isinstance(value[0], dict)
+            else ", ".join(map(str, value))
+        )
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    return f"{value:,}" if isinstance(value, int) else str(value)

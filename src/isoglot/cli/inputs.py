@@ -1,0 +1,116 @@
+"""How arguments become Spaces and Lexicons: files, or names of the data catalogue."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from isoglot import catalogue
+from isoglot.aligners import aligner, methods
+from isoglot.aligners.base import Aligner
+from isoglot.cli.console import notes
+from isoglot.errors import ConfigError, InputError
+from isoglot.lexicons import Lexicon
+from isoglot.progress import Progress
+from isoglot.spaces import Space
+from isoglot.spaces.load import load_space
+
+__all__ = ["guess_language", "open_lexicon", "open_space", "parse_aligner"]
+
+
+def guess_language(name: str) -> str:
+    """A language code in a file name such as `wiki.fr.vec`, `cc.de.300.bin` or `vectors-en.txt`, else "".
+
+    >>> guess_language("data/cc.fr.300.vec.gz"), guess_language("embeddings.txt")
+    ('fr', '')
+    """
+    parts = re.split(r"[._\- ]", Path(name).name.lower())
+    return next((part for part in parts if part in _LANGUAGES), "")
+
+
+def open_space(text: str, *, lang: str | None, limit: int | None, fold_case: bool, progress: Progress) -> Space:
+    """A file of vectors, or a catalogue name such as `vectors/fr`; repairs are told on standard error."""
+    path = Path(text)
+    if not path.exists() and _in_catalogue(text):
+        path = catalogue.fetch(text, progress)
+        lang = lang or catalogue.entry(text).languages[0]
+    if not path.exists():
+        raise InputError("no such file", where=text, remedy=_remedy(text))
+    space = load_space(path, lang=lang or guess_language(text), limit=limit, progress=progress)
+    if space.report is not None:
+        notes(space.report.notes(), path.name)
+    if not len(space):
+        raise InputError("holds no vectors", where=text)
+    return space.fold_case() if fold_case else space
+
+
+def open_lexicon(text: str, *, fold_case: bool, progress: Progress, languages: tuple[str, str] = ("", "")) -> Lexicon:
+    """A file of pairs, or a catalogue name such as `lexicon/en-fr`."""
+    path = Path(text)
+    if not path.exists() and _in_catalogue(text):
+        path = catalogue.fetch(text, progress)
+    if not path.exists():
+        raise InputError("no such file", where=text, remedy=_remedy(text))
+    lexicon = Lexicon.load(path, *languages)
+    if lexicon.report is not None:
+        notes(lexicon.report.notes(), path.name)
+    return lexicon.fold_case() if fold_case else lexicon
+
+
+def parse_aligner(
+    name: str, assignments: Sequence[str], *, seed: int, normalise: str | None, match_dimensions: bool
+) -> Aligner:
+    """The method with its settings, given as `key=value`; values are read by the setting's own type."""
+    settings: dict[str, Any] = {"seed": seed}
+    if normalise is not None:
+        settings["normalise"] = normalise
+    if match_dimensions:
+        settings["match_dimensions"] = True
+    types = {field.name: str(field.type) for cls in [methods().get(name)] if cls for field in dataclasses.fields(cls)}
+    for assignment in assignments:
+        key, equals, value = assignment.partition("=")
+        if not equals:
+            raise ConfigError(f"--set takes key=value, not {assignment!r}")
+        key = key.strip().replace("-", "_")
+        settings[key] = _value(key, value.strip(), types.get(key, "str"))
+    return aligner(name, settings)
+
+
+def _value(key: str, text: str, kind: str) -> Any:
+    if text.lower() in ("none", "null") and "None" in kind:
+        return None
+    try:
+        if "bool" in kind:
+            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[text.lower()]
+        if "int" in kind:
+            return int(text)
+        if "float" in kind:
+            return float(text)
+    except (KeyError, ValueError):
+        raise ConfigError(f"{key} takes {kind}, not {text!r}") from None
+    return text
+
+
+def _in_catalogue(text: str) -> bool:
+    return any(entry.name == text for entry in catalogue.entries())
+
+
+def _remedy(text: str) -> str:
+    near = difflib.get_close_matches(text, [entry.name for entry in catalogue.entries()], n=1)
+    if near:
+        return f"the catalogue has {near[0]!r} (see `isoglot data list`)"
+    return "check the path; `isoglot data list` names data that can be fetched"
+
+
+#: ISO 639-1, to recognise a code in a file name.
+_LANGUAGES = frozenset(
+    "aa ab af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo "
+    "es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka "
+    "kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng "
+    "nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su "
+    "sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu".split()
+)

@@ -1,0 +1,20 @@
+"""Options that several commands share, said once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["Aligned", "FoldCase", "From", "Json", "Limit", "Score", "To"]
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
+Limit = Annotated[
+    int, typer.Option("--limit", min=1, help="Read only this many words of each file (most frequent first).")
+]
+FoldCase = Annotated[bool, typer.Option("--fold-case", help="Lower-case vectors' words and lexicons.")]
+Aligned = Annotated[Path, typer.Argument(metavar="OUT", help="Folder written by `isoglot align`.")]
+From = Annotated[str | None, typer.Option("--from", help="Source language; default: the first of the folder.")]
+To = Annotated[str | None, typer.Option("--to", help="Target language; default: the first other one.")]
+Score = Annotated[str, typer.Option("--score", help="How neighbours are ranked: csls, cosine or inverted-softmax.")]

@@ -1,0 +1,150 @@
+"""`isoglot translate` and `isoglot lexicon`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isoglot.cli.options import Aligned, From, Json, Score, To
+
+__all__ = ["lexicon", "translate_words"]
+
+
+def translate_words(
+    folder: Aligned,
+    words: Annotated[
+        list[str] | None, typer.Argument(help="Words; without any, or with -, one a line from standard input.")
+    ] = None,
+    source: From = None,
+    targets: Annotated[
+        list[str] | None, typer.Option("--to", help="Target language, may be repeated; default: all others.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", min=1, help="How many candidates.")] = 5,
+    score: Score = "csls",
+    json: Json = False,
+) -> None:
+    """Translate words with aligned vectors.
+
+    Examples:
+
+    \b
+      isoglot translate en-fr music river
+      isoglot translate en-fr --from fr --to en maison -k 10
+      cat words.txt | isoglot translate en-fr --json
+    """
+    from isoglot.aligners.aligned import AlignedSpaces
+    from isoglot.aligners.translate import translate
+    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.errors import InputError
+
+    aligned = AlignedSpaces.load(folder)
+    asked = _from_standard_input() if not words or words == ["-"] else words
+    if not asked:
+        raise InputError("no words given", remedy="name words, or give one a line on standard input")
+    first, _ = aligned.direction(source, targets[0] if targets else None)
+    known_means = set(aligned.means)
+    answers = []
+    with progress_bars() as progress:
+        for target in targets or [name for name in aligned.names if name != first]:
+            answers += translate(aligned, asked, source=first, target=target, k=k, score=score, progress=progress)
+    if set(aligned.means) != known_means:
+        aligned.save_means(folder)
+    if json:
+        print_json(
+            [
+                {
+                    "word": answer.word,
+                    "source": answer.source,
+                    "target": answer.target,
+                    "known": answer.known,
+                    "candidates": [{"word": word, "score": value} for word, value in answer.candidates],
+                }
+                for answer in answers
+            ]
+        )
+        return
+    several = len({answer.target for answer in answers}) > 1
+    rows = [
+        [answer.word, *([answer.target] if several else []), ", ".join(f"{w} ({s:.3f})" for w, s in answer.candidates)]
+        for answer in answers
+        if answer.known
+    ]
+    if rows:
+        table(None, ["word", *(["into"] if several else []), "candidates (score)"], rows)
+    unknown = list(dict.fromkeys(answer.word for answer in answers if not answer.known))
+    if unknown:
+        say(f"isoglot: not in the {first} vocabulary: {', '.join(unknown)}")
+        if len(unknown) == len(set(asked)):
+            raise typer.Exit(1)
+
+
+def lexicon(
+    folder: Aligned,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="File to write: source, target, confidence; tab-separated.")
+    ],
+    source: From = None,
+    target: To = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Only this many most frequent source words.")
+    ] = None,
+    mutual: Annotated[bool, typer.Option("--mutual", help="Only pairs that choose each other.")] = False,
+    minimum: Annotated[
+        float, typer.Option("--min-confidence", min=0, max=1, help="Only pairs of at least this confidence.")
+    ] = 0.0,
+    score: Score = "csls",
+    backend: Annotated[str, typer.Option("--backend", help="exact, int8, faiss or usearch.")] = "exact",
+    json: Json = False,
+) -> None:
+    """Induce a dictionary: the best translation of every source word, with a confidence.
+
+    Examples:
+
+    \b
+      isoglot lexicon en-fr -o dict.tsv
+      isoglot lexicon en-fr -o sure.tsv --mutual --min-confidence 0.5 --limit 20000
+      isoglot lexicon en-fr --from fr --to en -o back.tsv
+    """
+    from isoglot.aligners.aligned import AlignedSpaces
+    from isoglot.aligners.translate import induce
+    from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.files import check_writable
+    from isoglot.lexicons import Lexicon
+
+    check_writable(output)
+    aligned = AlignedSpaces.load(folder)
+    first, second = aligned.direction(source, target)
+    known_means = set(aligned.means)
+    with progress_bars() as progress:
+        pairs = induce(
+            aligned,
+            source=first,
+            target=second,
+            limit=limit,
+            mutual=mutual,
+            minimum=minimum,
+            score=score,
+            backend=backend,
+            progress=progress,
+        )
+    if set(aligned.means) != known_means:
+        aligned.save_means(folder)
+    induced = Lexicon([(pair.source, pair.target) for pair in pairs], first, second)
+    induced.save(output, confidence=[pair.confidence for pair in pairs])
+    share = sum(pair.mutual for pair in pairs) / max(len(pairs), 1)
+    if json:
+        print_json(
+            {"output": str(output), "source": first, "target": second, "pairs": len(pairs), "mutual_share": share}
+        )
+        return
+    say(f"{len(pairs):,} pairs {first} to {second}, {share:.0%} mutual, written to {output}")
+
+
+def _from_standard_input() -> list[str]:
+    if sys.stdin.isatty():
+        return []
+    text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    return [line.strip() for line in text.splitlines() if line.strip()]
