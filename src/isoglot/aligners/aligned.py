@@ -126,7 +126,8 @@ class AlignedSpaces:
         if original is None or original.subwords is None:
             return None
         alignment, side = self._alignment_of(name)
-        return alignment.transform(original.vector(word)[None], side)[0]
+        mapped: npt.NDArray[np.float32] = alignment.transform(original.vector(word)[None], side)[0]
+        return mapped
 
     def save(self, folder: str | Path, *, progress: Progress = silent) -> None:
         """Write the folder in one piece."""
@@ -206,10 +207,12 @@ class AlignedSpaces:
         means = {}
         for key in tensors:
             source, target, k, which = key.split("|")
-            pair = tensors.get(f"{source}|{target}|{k}|0"), tensors.get(f"{source}|{target}|{k}|1")
-            fits = pair[0] is not None and pair[1] is not None and source in spaces and target in spaces
-            if which == "0" and fits and (len(pair[0]), len(pair[1])) == (len(spaces[source]), len(spaces[target])):
-                means[source, target, int(k)] = (pair[0], pair[1])
+            other = f"{source}|{target}|{k}|1"
+            if which != "0" or other not in tensors or source not in spaces or target not in spaces:
+                continue
+            of_source, of_target = tensors[key], tensors[other]
+            if (len(of_source), len(of_target)) == (len(spaces[source]), len(spaces[target])):
+                means[source, target, int(k)] = (of_source, of_target)
         return means
 
     def _original(self, name: str) -> Space | None:

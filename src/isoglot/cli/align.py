@@ -39,7 +39,8 @@ def align(
         typer.Option("--match-dimensions", help="Reduce the side with more dimensions if the method needs them equal."),
     ] = False,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, help="Learn from the pairs of this many most frequent source words.")
+        int | None,
+        typer.Option("--seeds", min=1, help="Learn from this many pairs, those of the most frequent source words."),
     ] = None,
     held_out: Annotated[
         int | None,
@@ -62,8 +63,8 @@ def align(
 ) -> None:
     """Align two files of word vectors: one shared space, and a figure for how good it is.
 
-    Without --test or --held-out, 5,000 source words teach and the next 1,500 test; a smaller lexicon gives a tenth of
-    its words for testing.
+    Without --test or --held-out, the 5,000 pairs of the most frequent source words teach and the next 1,500 words test;
+    a smaller lexicon gives a tenth of its words for testing.
 
     Examples:
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from isoglot.cli.options import Json
+
+if TYPE_CHECKING:
+    from isoglot.catalogue import Entry
 
 __all__ = ["app"]
 
 app = typer.Typer(help="Real data by name: vectors, lexicons, parallel text.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="A name of `isoglot data list`, e.g. vectors/fr.")]
-OptIn = Annotated[bool, typer.Option("--accept-licence", help="Fetch data whose licence binds what you build with it.")]
 
 
 @app.command("list")
@@ -29,7 +31,7 @@ def list_entries(
       isoglot data list
       isoglot data list lexicon --json
     """
-    from isoglot.catalogue import entries, is_cached
+    from isoglot.catalogue import cached, entries
     from isoglot.cli.console import print_json, table
     from isoglot.errors import ConfigError
 
@@ -39,7 +41,7 @@ def list_entries(
             f"no data of kind {kind!r}", remedy=f"kinds: {', '.join(sorted({e.kind for e in entries()}))}"
         )
     if json:
-        print_json([{**entry.record(), "cached": is_cached(entry.name)} for entry in chosen])
+        print_json([_record(entry) for entry in chosen])
         return
     table(
         None,
@@ -50,7 +52,7 @@ def list_entries(
                 e.description,
                 e.licence,
                 f"{e.size / 1e6:.1f}" if e.size else "",
-                "yes" if is_cached(e.name) else "",
+                "yes" if cached(e) else "",
             ]
             for e in chosen
         ],
@@ -61,10 +63,12 @@ def list_entries(
 @app.command("get")
 def get(
     names: Annotated[list[str], typer.Argument(help="Names of `isoglot data list`.")],
-    accept_licence: OptIn = False,
+    accept_licence: Annotated[
+        bool, typer.Option("--accept-licence", help="Also fetch data whose licence binds what you build with it.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Fetch data, check it, and keep it in the cache.
+    """Fetch data, check it, and keep it in the cache; tells licence and source.
 
     Examples:
 
@@ -74,16 +78,19 @@ def get(
     """
     from isoglot.catalogue import entry, fetch
     from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.errors import ConfigError
 
+    chosen = [entry(name) for name in names]
+    for one in chosen:
+        if one.opt_in and not accept_licence:
+            raise ConfigError(f"{one.name} is under {one.licence}", remedy="add --accept-licence if that suits you")
     rows = []
-    for name in names:
-        entry(name)
-    for name in names:
+    for one in chosen:
         with progress_bars() as progress:
-            path = fetch(name, progress, accept_licence=accept_licence)
-        rows.append({"name": name, "path": str(path), "licence": entry(name).licence, "source": entry(name).source})
+            path = fetch(one, progress)
+        rows.append({**_record(one), "path": str(path)})
         if not json:
-            say(f"{name}: {path} (licence: {entry(name).licence}; from {entry(name).source})")
+            say(f"{one.name}: {path} (licence: {one.licence}; from {one.source})")
     if json:
         print_json(rows)
 
@@ -97,14 +104,32 @@ def path(name: Name, json: Json = False) -> None:
     \b
       isoglot info "$(isoglot data path vectors/fr)"
     """
-    from isoglot.catalogue import cached_path
+    from isoglot.catalogue import cached
     from isoglot.cli.console import print_json
     from isoglot.errors import InputError
 
-    place = cached_path(name)
+    place = cached(name)
     if place is None:
         raise InputError(f"{name} was not fetched yet", remedy=f"run: isoglot data get {name}")
     if json:
         print_json({"name": name, "path": str(place)})
         return
     typer.echo(place)
+
+
+def _record(entry: Entry) -> dict[str, Any]:
+    from isoglot.catalogue import cached
+
+    return {
+        "name": entry.name,
+        "kind": entry.kind,
+        "languages": list(entry.languages),
+        "description": entry.description,
+        "licence": entry.licence,
+        "homepage": entry.homepage,
+        "source": entry.source,
+        "bytes": entry.size or None,
+        "sha256": [artefact.sha256 for artefact in entry.artefacts if artefact.sha256],
+        "opt_in": entry.opt_in,
+        "cached": cached(entry) is not None,
+    }

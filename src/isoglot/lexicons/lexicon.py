@@ -1,0 +1,189 @@
+"""`Lexicon`: pairs of words that translate each other, to supervise an aligner and to test one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.errors import LexiconError
+from isoglot.lexicons.coverage import Coverage
+from isoglot.lexicons.frequency import frequency_ranks
+from isoglot.lexicons.read import read_pairs
+from isoglot.lexicons.textfile import write_lines
+from isoglot.spaces.report import LoadReport
+from isoglot.spaces.space import Space
+
+__all__ = ["Lexicon"]
+
+_EXAMPLES = 8
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Lexicon:
+    """Distinct pairs (source word, target word), in the order given. A source may have several targets.
+
+    Args:
+        pairs: the pairs; repeated ones are kept once.
+        src_lang, tgt_lang: language codes; only labels.
+        source: where it came from.
+        report: what the reader had to repair, if it came from a file.
+
+    >>> lexicon = Lexicon([("cat", "chat"), ("cat", "minou"), ("dog", "chien")], "en", "fr")
+    >>> len(lexicon), lexicon.by_source["cat"]
+    (3, ('chat', 'minou'))
+    >>> lexicon.invert().by_source["chien"]
+    ('dog',)
+    """
+
+    pairs: Sequence[tuple[str, str]]
+    src_lang: str = ""
+    tgt_lang: str = ""
+    source: str | None = None
+    report: LoadReport | None = None
+
+    def __post_init__(self) -> None:
+        distinct: dict[tuple[str, str], None] = {}
+        for pair in self.pairs:
+            if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(word, str) and word for word in pair):
+                raise LexiconError(f"a pair must be two words, not {pair!r}")
+            distinct[pair[0], pair[1]] = None
+        object.__setattr__(self, "pairs", tuple(distinct))
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self.pairs)
+
+    def __contains__(self, pair: object) -> bool:
+        return isinstance(pair, tuple) and len(pair) == 2 and pair[1] in self.by_source.get(pair[0], ())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Lexicon):
+            return NotImplemented
+        return (self.src_lang, self.tgt_lang, self.pairs) == (other.src_lang, other.tgt_lang, other.pairs)
+
+    def __hash__(self) -> int:
+        return hash((self.src_lang, self.tgt_lang, self.pairs))
+
+    def __repr__(self) -> str:
+        return f"Lexicon({self.src_lang}-{self.tgt_lang}, {len(self)} pairs, {len(self.by_source)} sources)"
+
+    @cached_property
+    def by_source(self) -> dict[str, tuple[str, ...]]:
+        """The targets of each source word; sources in the order of their first pair."""
+        targets: dict[str, list[str]] = {}
+        for source, target in self.pairs:
+            targets.setdefault(source, []).append(target)
+        return {source: tuple(words) for source, words in targets.items()}
+
+    @classmethod
+    def load(cls, path: str | Path, src_lang: str = "", tgt_lang: str = "") -> Lexicon:
+        """Read a MUSE, XLING or other file with one pair a line; the rules are in `isoglot.lexicons.read`."""
+        pairs, report = read_pairs(Path(path))
+        return cls(tuple(pairs), src_lang, tgt_lang, source=str(path), report=report)
+
+    def save(self, path: str | Path, *, confidence: Sequence[float] | None = None) -> None:
+        """Write one pair a line, tab-separated UTF-8, packed if the name ends in `.gz` or `.xz`.
+
+        `confidence`: one number a pair, written as a third column (which `load` skips).
+        """
+        path = Path(path)
+        if confidence is not None and len(confidence) != len(self):
+            raise LexiconError(f"{len(confidence)} confidences for {len(self)} pairs", where=str(path))
+        for pair in self.pairs:
+            for word in pair:
+                # What would not be read back as it is must not be written in silence.
+                if word != word.strip(" ") or any(c in word for c in "\t\n\r\0\ufeff"):
+                    raise LexiconError(f"a dictionary file cannot hold the word {word!r}", where=str(path))
+        numbers = [""] * len(self) if confidence is None else [f"\t{value:.6g}" for value in confidence]
+        write_lines(path, [f"{src}\t{tgt}{number}" for (src, tgt), number in zip(self.pairs, numbers, strict=True)])
+
+    def invert(self) -> Lexicon:
+        """The dictionary of the other direction."""
+        return Lexicon(tuple((tgt, src) for src, tgt in self.pairs), self.tgt_lang, self.src_lang, self.source)
+
+    def fold_case(self) -> Lexicon:
+        """Lower-case both sides; pairs that fall together are kept once."""
+        return self._with((src.lower(), tgt.lower()) for src, tgt in self.pairs)
+
+    def without_identical(self) -> Lexicon:
+        """Only pairs whose two words differ."""
+        return self._with((src, tgt) for src, tgt in self.pairs if src != tgt)
+
+    def restrict(self, src: Space | None = None, tgt: Space | None = None) -> Lexicon:
+        """Only pairs whose source is a word of `src` and whose target is one of `tgt`; None asks nothing."""
+        return self._with(
+            (source, target)
+            for source, target in self.pairs
+            if (src is None or source in src) and (tgt is None or target in tgt)
+        )
+
+    def indices(self, src: Space, tgt: Space) -> npt.NDArray[np.int64]:
+        """(n, 2): rows of the two words in their spaces, for the n pairs that both spaces hold, in order."""
+        rows = np.empty((len(self), 2), dtype=np.int64)
+        rows[:, 0] = src.rows(source for source, _ in self.pairs)
+        rows[:, 1] = tgt.rows(target for _, target in self.pairs)
+        found: npt.NDArray[np.int64] = rows[(rows >= 0).all(axis=1)]
+        return found
+
+    def coverage(self, src: Space, tgt: Space) -> Coverage:
+        """How much of this lexicon the two spaces hold, with examples of what they miss."""
+        found = self.restrict(src, tgt)
+        missing_sources = [word for word in self.by_source if word not in src]
+        missing_targets = [word for word in dict.fromkeys(target for _, target in self.pairs) if word not in tgt]
+        return Coverage(
+            pairs=len(self),
+            pairs_found=len(found),
+            sources=len(self.by_source),
+            sources_found=len(found.by_source),
+            missing_sources=len(missing_sources),
+            missing_targets=len(missing_targets),
+            missing_source_examples=tuple(missing_sources[:_EXAMPLES]),
+            missing_target_examples=tuple(missing_targets[:_EXAMPLES]),
+        )
+
+    def split(self, src: Space, train: int = 5000, test: int = 1500) -> tuple[Lexicon, Lexicon]:
+        """Two lexicons: the `train` most frequent sources, and the next `test`.
+
+        Frequency is that of `src`; sources it does not hold go to neither part. All targets of a source stay
+        together, so no test word was seen in training. The second part is shorter than `test` if the lexicon
+        ends before; an empty part is an error. To count only sources that can be asked, `restrict` first.
+
+        >>> import numpy as np
+        >>> space = Space("en", ["the", "cat", "dog"], np.eye(3))
+        >>> lexicon = Lexicon([("dog", "chien"), ("cat", "chat"), ("the", "la"), ("the", "le")])
+        >>> seeds, gold = lexicon.split(space, train=2, test=1)
+        >>> seeds.pairs, gold.pairs
+        ((('the', 'la'), ('the', 'le'), ('cat', 'chat')), (('dog', 'chien'),))
+        """
+        if train < 0 or test < 0:
+            raise LexiconError(f"train={train} and test={test} must not be negative")
+        sources = list(self.by_source)
+        rows = src.rows(sources)
+        known = np.flatnonzero(rows >= 0)
+        order = known[np.argsort(frequency_ranks(src)[rows[known]], kind="stable")]
+        if len(order) < min(1, train) + min(1, test) or (test and len(order) <= train):
+            raise LexiconError(
+                f"only {len(order):,} of {len(sources):,} source words are in the vocabulary: "
+                f"cannot split into {train:,} for training and up to {test:,} for testing",
+                where=self.source,
+                remedy="ask for fewer, or check language and letter case",
+            )
+        return self._of_sources(sources, order[:train]), self._of_sources(sources, order[train : train + test])
+
+    def head(self, sources: int) -> Lexicon:
+        """The first this many source words, with all their targets."""
+        chosen = list(self.by_source)[:sources]
+        return self._with((source, target) for source in chosen for target in self.by_source[source])
+
+    def _of_sources(self, sources: list[str], chosen: npt.NDArray[np.int64]) -> Lexicon:
+        return self._with((sources[i], target) for i in chosen for target in self.by_source[sources[i]])
+
+    def _with(self, pairs: Iterable[tuple[str, str]]) -> Lexicon:
+        return dataclasses.replace(self, pairs=tuple(pairs))

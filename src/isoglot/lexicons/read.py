@@ -1,0 +1,87 @@
+"""Reading bilingual dictionaries: MUSE, XLING and anything else with one pair of words a line.
+
+The rules, which `read_pairs` counts in its report wherever they repair something:
+
+- A line with a tab is split at tabs, so its words may hold spaces. A line without one is split at spaces and
+  must then have two columns, or three of which the last is a number.
+- Columns after the second are not read. A number there is taken for a confidence and counted as such.
+- A pair that stands twice is kept once. Several lines with one source give that source several targets.
+- Blank lines are skipped. `#` starts no comment: it can be a word.
+- A line with one column, with too many, or that is not UTF-8 is left out; more than a tenth of such lines is
+  an error.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from isoglot.errors import LexiconError
+from isoglot.lexicons.textfile import read_lines
+from isoglot.spaces.report import LoadReport
+
+__all__ = ["read_pairs"]
+
+_NUMBER = re.compile(r"[-+]?(\d+([.]\d*)?|[.]\d+)([eE][-+]?\d+)?")
+_LARGEST_BAD_SHARE = 0.1
+
+
+def read_pairs(path: Path) -> tuple[list[tuple[str, str]], LoadReport]:
+    """The distinct pairs of a dictionary file, in order, and what had to be repaired."""
+    report = LoadReport(str(path))
+    pairs: dict[tuple[str, str], None] = {}
+    bad: list[tuple[int, str]] = []
+    filled = tabbed = 0
+    for number, raw in enumerate(read_lines(path, report), start=1):
+        if not raw.strip():
+            report.add("blank line", "skipped", f"{path}:{number}")
+            continue
+        filled += 1
+        tabbed += b"\t" in raw
+        try:
+            columns = _columns(raw.decode("utf-8"))
+        except UnicodeDecodeError:
+            columns, problem = [], "not UTF-8"
+        else:
+            problem = _problem(columns, tabs=b"\t" in raw)
+        if problem:
+            bad.append((number, problem))
+            report.add(problem, "line left out", f"{path}:{number}")
+            continue
+        if len(columns) > 2:
+            kind = "confidence column" if _NUMBER.fullmatch(columns[2]) else "further column"
+            report.add(kind, "not read", f"{path}:{number}")
+        pair = (columns[0], columns[1])
+        if pair in pairs:
+            report.add("pair given twice", "kept once", f"{path}:{number}")
+        pairs[pair] = None
+    report.format = "tab" if 2 * tabbed >= filled else "space"
+    if len(bad) > _LARGEST_BAD_SHARE * filled:
+        number, problem = bad[0]
+        raise LexiconError(
+            f"{len(bad):,} of {filled:,} lines are no pair of words; here: {problem}",
+            where=f"{path}:{number}",
+            remedy="a dictionary has a source word, a tab and a target word on each line, in UTF-8",
+        )
+    return list(pairs), report
+
+
+def _columns(line: str) -> list[str]:
+    # Only the ASCII space separates: a non-breaking or ideographic space belongs to the word.
+    if "\t" in line:
+        columns = [column.strip(" ") for column in line.split("\t")]
+        while columns and not columns[-1]:
+            columns.pop()
+        return columns
+    return [column for column in line.split(" ") if column]
+
+
+def _problem(columns: list[str], *, tabs: bool) -> str:
+    """Why these columns are no pair, or an empty string."""
+    if len(columns) < 2:
+        return "only one column"
+    if not columns[0] or not columns[1]:
+        return "an empty column"
+    if not tabs and len(columns) > 2 and (len(columns) > 3 or not _NUMBER.fullmatch(columns[2])):
+        return "more than two columns without tabs"
+    return ""

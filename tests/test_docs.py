@@ -1,0 +1,67 @@
+"""What the guides show works: their Python blocks and `isoglot` commands are run, in order, in one folder a page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import isoglot.aligners.base
+from isoglot.aligners import methods
+from isoglot.cli import app
+
+ROOT = Path(__file__).parent.parent
+BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    return BLOCK.findall((ROOT / page).read_text("utf-8"))
+
+
+def test_the_guide_runs_from_top_to_bottom(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ISOGLOT_CACHE", str(tmp_path / "cache"))
+    names: dict[str, object] = {}
+    commands = 0
+    for language, text in blocks("docs/guide.md"):
+        if language == "python":
+            exec(compile(text, "docs/guide.md", "exec"), names)
+            continue
+        for line in text.splitlines():
+            program, *arguments = shlex.split(line)
+            assert program == "isoglot"
+            outcome = CliRunner().invoke(app, arguments, catch_exceptions=False)
+            assert outcome.exit_code == 0, f"{line}\n{outcome.output}"
+            commands += 1
+    assert commands >= 8
+    assert (tmp_path / "dictionary.tsv").read_text("utf-8").count("\n") > 100
+
+
+def test_the_contributors_example_is_a_working_method(monkeypatch):
+    ((_, text),) = [block for block in blocks("CONTRIBUTING.md") if block[0] == "python"]
+    module = types.ModuleType("mean_shift")
+    monkeypatch.setitem(sys.modules, "mean_shift", module)
+    exec(compile(text, "CONTRIBUTING.md", "exec"), module.__dict__)
+    shift = module.MeanShift
+    assert isinstance(shift, type)
+    assert issubclass(shift, isoglot.aligners.base.Aligner)
+    X = np.random.default_rng(0).normal(size=(20, 3)) + 5
+    mapped = shift(normalise="none").fit(X, X - 2).transform(X)
+    np.testing.assert_allclose(mapped.mean(axis=0), (X - 2).mean(axis=0), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", sorted(methods()))
+def test_the_readme_lists_every_method(name):
+    assert f"`{name}`" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_links_between_pages_lead_somewhere():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+?)\)", page.read_text("utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
