@@ -1,0 +1,209 @@
+"""The binary cache: slow formats are parsed once, then memory-mapped.
+
+An entry is a file in native form, named after the sha256 of the source's content. Beside it stands a small record
+for each path with the source's size, times and inode: while these stay the same, a second load hashes nothing. If
+they changed, the hash of the whole content decides. Entries and records appear by renaming, so a killed writer
+leaves nothing broken and two writers do not disturb each other. The folder can be removed at any time.
+
+Loads of the first n words are kept apart from whole files: they can serve n words or fewer, never the whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import os
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isoglot.errors import IsoglotError
+from isoglot.files import atomic_path, cache_directory, sha256_of_file
+from isoglot.progress import Progress
+from isoglot.spaces.formats.base import Content, Request
+from isoglot.spaces.formats.native import NativeFile, NativeWriter, open_native
+from isoglot.spaces.report import LoadReport
+from isoglot.spaces.space import FloatMatrix
+from isoglot.spaces.subwords import SubwordTable
+
+__all__ = ["CacheFailure", "CacheSink", "SpaceCache"]
+
+# A file that is changed twice within the clock's step keeps its times: do not trust times as fresh as this.
+_FRESH_NS = 20_000_000
+_STALE_SECONDS = 24 * 3600
+_LONGEST_REPORT = 8000
+
+
+class CacheFailure(Exception):
+    """The cache cannot be used; whoever catches it goes on without."""
+
+
+class SpaceCache:
+    """The cache of one source file, read as one format."""
+
+    def __init__(self, path: Path, format: str) -> None:
+        self.path = path
+        self.format = format
+        # The number changes when readers do, so that what an older reader made is not used.
+        self.folder = cache_directory("spaces", "v1")
+        name = hashlib.sha256(f"{format}|{path.resolve()}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+        self._record_path = self.folder / "paths" / f"{name}.json"
+
+    def find(self, limit: int | None, report: LoadReport, progress: Progress) -> Content | None:
+        """What an earlier load left, if it still holds for the file as it is now."""
+        with contextlib.suppress(OSError, TypeError):  # a record may hold anything
+            stat = self._stat()
+            record = self._record()
+            if record.get("stat") == stat and record.get("saved", 0) - stat[1] > _FRESH_NS:
+                names = [record.get("full")]
+                if limit is not None and limit <= record.get("rows", 0):
+                    names.append(record.get("limited"))
+                for name in names:
+                    if isinstance(name, str) and (content := self._open(name, limit, report)):
+                        return content
+            elif any(self.folder.glob(f"{stat[0]}-{self.format}-*.safetensors")):
+                name = self._full_name(stat, sha256_of_file(self.path, progress))
+                if content := self._open(name, limit, report):
+                    self._write_record(stat, full=name)
+                    return content
+        return None
+
+    def sink(self, request: Request, dim: int) -> CacheSink:
+        return CacheSink(self, request, dim)
+
+    def _stat(self) -> list[int]:
+        stat = self.path.stat()
+        return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_dev]
+
+    def _full_name(self, stat: list[int], digest: str) -> str:
+        # The size is in the name so that a look into the folder tells whether hashing can pay.
+        return f"{stat[0]}-{self.format}-{digest}.safetensors"
+
+    def _record(self) -> dict[str, Any]:
+        try:
+            record = json.loads(self._record_path.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return record if isinstance(record, dict) else {}
+
+    def _write_record(self, stat: list[int], **names: object) -> None:
+        with contextlib.suppress(OSError, IsoglotError), atomic_path(self._record_path) as temporary:
+            record = {"path": str(self.path), "stat": stat, "saved": time.time_ns(), **names}
+            temporary.write_text(json.dumps(record), encoding="utf-8")
+
+    def _open(self, name: str, limit: int | None, report: LoadReport) -> Content | None:
+        entry = self.folder / Path(name).name
+        if not entry.is_file():
+            return None
+        try:
+            file = open_native(entry, limit)
+            content = Content(file.words, file.vectors, file.counts, self._subwords(file), file.metadata["lang"])
+            if not file.words:
+                raise ValueError("no words")
+            for problem, recovery, times, where in json.loads(file.metadata["report"]):
+                report.add(problem, recovery, where.replace("{path}", report.path, 1), times)
+        except (IsoglotError, ValueError, KeyError, TypeError, OSError):
+            with contextlib.suppress(OSError):
+                entry.unlink()
+            report.counts.clear()
+            report.first.clear()
+            return None
+        report.from_cache = True
+        return content
+
+    def _subwords(self, file: NativeFile) -> SubwordTable | None:
+        if "bucket" not in file.metadata:
+            return None
+        minn, maxn, bucket = (int(file.metadata[name]) for name in ("minn", "maxn", "bucket"))
+        matrix, offset = file.ngrams, None
+        if matrix is None:
+            # Left where they are, in the source, whose content is known to be the same.
+            offset = int(file.metadata["ngrams_offset"])
+            shape = (bucket, file.vectors.shape[1])
+            matrix = np.memmap(self.path, dtype="<f4", mode="r", offset=offset, shape=shape).view(np.ndarray)
+        return SubwordTable(minn, maxn, bucket, matrix, offset=offset)
+
+
+class CacheSink:
+    """Rows go straight into the cache file; what is returned in the end is a memory map of it."""
+
+    def __init__(self, cache: SpaceCache, request: Request, dim: int) -> None:
+        self._cache = cache
+        self._request = request
+        try:
+            self._stat = cache._stat()
+            cache.folder.mkdir(parents=True, exist_ok=True)
+            _remove_stale(cache.folder)
+            handle, name = tempfile.mkstemp(dir=cache.folder, suffix=".part")
+        except OSError as error:
+            raise CacheFailure(str(error)) from error
+        self._temporary = Path(name)
+        self._file = os.fdopen(handle, "wb")
+        self._writer = NativeWriter(self._file, dim)
+
+    def append(self, block: FloatMatrix) -> None:
+        try:
+            self._writer.append(block)
+        except OSError as error:
+            raise CacheFailure(str(error)) from error
+
+    def finish(self, content: Content) -> FloatMatrix:
+        request, cache = self._request, self._cache
+        metadata = {"source_format": cache.format, "report": _report(request.report)}
+        in_source = content.subwords is not None and content.subwords.offset is not None
+        if in_source and content.subwords is not None:
+            metadata["ngrams_offset"] = str(content.subwords.offset)
+        try:
+            self._writer.finish(content, metadata, ngrams=not in_source)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            if request.complete:
+                name = cache._full_name(self._stat, request.digest.hexdigest())
+                names: dict[str, object] = {"full": name}
+            else:
+                name = f"first-{hashlib.sha256(repr((cache._record_path.name, self._stat)).encode()).hexdigest()}"
+                name += f"-{len(content.words)}.safetensors"
+                names = {"limited": name, "rows": len(content.words)}
+                old = cache._record()
+                if old.get("stat") == self._stat and "limited" in old:
+                    (cache.folder / Path(str(old["limited"])).name).unlink(missing_ok=True)
+            self._temporary.replace(cache.folder / name)
+            cache._write_record(self._stat, **names)
+            file = open_native(cache.folder / name)
+        except (OSError, IsoglotError) as error:
+            raise CacheFailure(str(error)) from error
+        if content.subwords is not None and file.ngrams is not None:
+            content.subwords = dataclasses.replace(content.subwords, matrix=file.ngrams)
+        return file.vectors
+
+    def discard(self) -> None:
+        """Remove what was written, if it did not get its name."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+        with contextlib.suppress(OSError):
+            self._temporary.unlink(missing_ok=True)
+
+
+def _report(report: LoadReport) -> str:
+    """The repairs as JSON, with the path left open: the same content may be found under another."""
+    kinds = [
+        [problem, recovery, times, report.first[problem, recovery].replace(report.path, "{path}", 1)[:300]]
+        for (problem, recovery), times in report.counts.items()
+    ]
+    while len(text := json.dumps(kinds)) > _LONGEST_REPORT:
+        kinds.pop()
+    return text
+
+
+def _remove_stale(folder: Path) -> None:
+    """Parts that a killed writer left more than a day ago."""
+    for part in folder.glob("*.part"):
+        with contextlib.suppress(OSError):
+            if time.time() - part.stat().st_mtime > _STALE_SECONDS:
+                part.unlink()

@@ -1,0 +1,169 @@
+"""navec's archives: a tar of `vocab.bin` (gzip: counts and words) and `pq.bin` (product-quantised vectors).
+
+Each vector is cut into parts; each part is a number into a codebook of 256 short vectors. Reading puts the parts
+together and sorts the words, which stand in alphabetical order, by their counts.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import struct
+import tarfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.errors import FormatError
+from isoglot.files import atomic_path
+from isoglot.progress import Progress
+from isoglot.spaces.formats.base import BadRows, Content, Request, non_finite_rows, reading, refuse_words
+from isoglot.spaces.space import FloatMatrix, Space
+
+__all__ = ["read", "write"]
+
+_SPECIAL = ("<unk>", "<pad>")
+_BLOCK = 4096
+_CENTROIDS = 256
+_SAMPLE = 16384
+
+
+def read(request: Request) -> Content:
+    """Read a navec `.tar`."""
+    with reading(request.path, "navec archive"):
+        if request.digest is not None:
+            with request.path.open("rb") as stream:
+                while piece := stream.read(1 << 20):
+                    request.digest.update(piece)
+        with tarfile.open(request.path, "r:") as archive:
+            vocabulary = gzip.decompress(_member(request, archive, "vocab.bin"))
+            quantised = _member(request, archive, "pq.bin")
+        words, counts = _vocabulary(request, vocabulary)
+        indexes, codes = _quantiser(request, quantised)
+    if len(words) != len(indexes):
+        request.fail(f"{len(words):,} words but {len(indexes):,} vectors", remedy="get the file again")
+    request.complete = True
+    bad = BadRows(request)
+    keep: list[int] = []
+    seen: set[str] = set(_SPECIAL)
+    for row in np.argsort(-counts, kind="stable").tolist():
+        word = words[row]
+        if not word:
+            bad.drop("empty word", f"{request.path}, word {row + 1}")
+        elif word in seen:
+            if word not in _SPECIAL:
+                request.report.add("duplicate word", "dropped", f"{request.path}, word {row + 1}")
+        else:
+            seen.add(word)
+            keep.append(row)
+    bad.check(len(words))
+    if broken := non_finite_rows(codes.reshape(-1, codes.shape[2])):
+        request.fail(f"{len(broken)} vectors of the codebooks are not finite", remedy="get the file again")
+    if not keep:
+        request.fail("holds no vectors")
+    if request.limit is not None and request.limit < len(keep):
+        request.complete = False
+        keep = keep[: request.limit]
+    parts, _, width = codes.shape
+    sink = request.sink(parts * width, len(keep))
+    for start in range(0, len(keep), _BLOCK):
+        chosen = indexes[keep[start : start + _BLOCK]]  # (rows, parts)
+        sink.append(codes[np.arange(parts), chosen].reshape(len(chosen), parts * width))
+        request.progress(f"reading {request.path.name}", min(start + _BLOCK, len(keep)), len(keep))
+    return Content([words[row] for row in keep], None, counts[keep])
+
+
+def write(space: Space, path: Path, progress: Progress) -> None:
+    """Write a navec `.tar`. Lossy: three numbers become one byte. Up to 254 words it is exact.
+
+    Codebooks come from k-means over a sample of 16,384 rows. Without counts, falling numbers keep the order.
+    """
+    refuse_words(space.words, lambda w: not w or "\n" in w or w in _SPECIAL, path, "navec")
+    counts = space.counts if space.counts is not None else np.arange(len(space), 0, -1)
+    largest = np.iinfo(np.uint32).max
+    stored = np.append(np.clip(counts, 1, largest), [0, 0]).astype("<u4")
+    text = "\n".join([*space.words, *_SPECIAL]).encode("utf-8")
+    vocabulary = struct.pack("<I", len(stored)) + stored.tobytes() + text
+    matrix = np.concatenate([space.vectors, np.zeros((2, space.dim), dtype=np.float32)])
+    indexes, codes = _quantise(matrix, progress, f"writing {path.name}")
+    head = struct.pack("<4I", len(matrix), space.dim, codes.shape[0], codes.shape[1])
+    meta = json.dumps({"id": path.stem, "protocol": 1}, indent=2).encode()
+    with atomic_path(path) as temporary, tarfile.open(temporary, "w") as archive:
+        for name, data in (
+            ("meta.json", meta),
+            ("vocab.bin", gzip.compress(vocabulary, mtime=0)),
+            ("pq.bin", head + indexes.tobytes() + codes.astype("<f4").tobytes()),
+        ):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+
+
+def _member(request: Request, archive: tarfile.TarFile, name: str) -> bytes:
+    for member in archive:
+        # Sparse members can claim any size without holding it.
+        if member.name == name and member.isreg() and not member.issparse():
+            file = archive.extractfile(member)
+            data = file.read() if file else b""
+            if len(data) != member.size:
+                request.fail(f"{name} ends early, the archive was cut short", remedy="get the file again")
+            return data
+    raise FormatError(
+        f"no {name} in this tar archive",
+        where=str(request.path),
+        remedy="only navec's archives are read; unpack others first",
+    )
+
+
+def _vocabulary(request: Request, data: bytes) -> tuple[list[str], npt.NDArray[np.int64]]:
+    (count,) = struct.unpack_from("<I", data)
+    if 4 + 4 * count > len(data):
+        request.fail("the vocabulary is shorter than its header says", remedy="get the file again")
+    counts = np.frombuffer(data, dtype="<u4", count=count, offset=4).astype(np.int64)
+    words = data[4 + 4 * count :].decode("utf-8").split("\n")
+    if len(words) != count:
+        request.fail(f"{len(words):,} words but {count:,} counts", remedy="get the file again")
+    return words, counts
+
+
+def _quantiser(request: Request, data: bytes) -> tuple[npt.NDArray[np.uint8], FloatMatrix]:
+    count, dim, parts, centroids = struct.unpack_from("<4I", data)
+    if not (dim and parts and dim % parts == 0 and 0 < centroids <= 256):
+        request.fail("damaged header of the quantiser", remedy="get the file again")
+    if len(data) != 16 + count * parts + 4 * centroids * dim:
+        request.fail("the quantiser is not as long as its header says", remedy="get the file again")
+    indexes = np.frombuffer(data, dtype=np.uint8, count=count * parts, offset=16).reshape(count, parts)
+    codes = np.frombuffer(data, dtype="<f4", offset=16 + count * parts).reshape(parts, centroids, dim // parts)
+    if indexes.size and int(indexes.max()) >= centroids:
+        request.fail("an index beyond its codebook", remedy="get the file again")
+    return indexes, codes.astype(np.float32)
+
+
+def _quantise(matrix: FloatMatrix, progress: Progress, step: str) -> tuple[npt.NDArray[np.uint8], FloatMatrix]:
+    """Cut each row into parts of about three numbers and give each part the nearest of 256 centroids."""
+    from scipy.cluster.vq import kmeans2, vq
+
+    rows, dim = matrix.shape
+    # As in navec's own files: three numbers a part, if the dimension allows.
+    parts = dim // min((w for w in range(1, dim + 1) if dim % w == 0), key=lambda w: (abs(w - 3), w))
+    width = dim // parts
+    centroids = min(_CENTROIDS, rows)
+    rng = np.random.default_rng(0)
+    sample = np.sort(rng.choice(rows, size=min(rows, _SAMPLE), replace=False))
+    indexes = np.empty((rows, parts), dtype=np.uint8)
+    codes = np.empty((parts, centroids, width), dtype=np.float32)
+    for part in range(parts):
+        column = np.ascontiguousarray(matrix[:, part * width : (part + 1) * width])
+        if rows <= centroids:
+            codes[part] = column
+        else:
+            first = column[rng.choice(rows, size=centroids, replace=False)]
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # an empty cluster only wastes a code
+                codes[part], _ = kmeans2(column[sample], first, iter=10, minit="matrix")
+        indexes[:, part] = vq(column, codes[part])[0]
+        progress(step, part + 1, parts)
+    return indexes, codes

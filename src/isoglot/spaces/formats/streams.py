@@ -1,0 +1,224 @@
+"""Reading the bytes of a file once, from start to end: decompressed, hashed and counted on the way."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import lzma
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+import zstandard
+
+from isoglot.errors import FormatError, InputError
+from isoglot.progress import Progress, silent
+
+__all__ = ["COMPRESSIONS", "ByteSource", "compression_of", "line_blocks", "open_for_writing"]
+
+#: Suffix and first bytes of each compression we read and write.
+COMPRESSIONS = {".gz": b"\x1f\x8b\x08", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh"}
+
+# Decompressors give out all that a piece of input holds. The stronger the compression, the smaller the piece:
+# this bounds what a hostile file can make them allocate at once to some 200 MB.
+_PIECE = {".gz": 1 << 17, ".xz": 1 << 14, ".zst": 1 << 13, ".bz2": 1 << 12}
+_LZMA_MEMORY = 1 << 29
+_BLOCK = 1 << 21
+_LONGEST_LINE = 1 << 25
+
+
+def compression_of(head: bytes) -> str | None:
+    """The suffix that goes with these first bytes, None if they are not compressed."""
+    return next((suffix for suffix, magic in COMPRESSIONS.items() if head.startswith(magic)), None)
+
+
+class ByteSource:
+    """The content of a file, decompressed if its first bytes say so, whatever its name.
+
+    `digest` is fed the raw bytes. A file that ends inside its compressed data is a FormatError.
+    """
+
+    def __init__(self, path: Path, *, digest: Any = None, progress: Progress = silent) -> None:
+        self.path = path
+        self._digest = digest
+        self._progress = progress
+        try:
+            self._file: BinaryIO = path.open("rb", buffering=0)
+            self.size = path.stat().st_size
+            magic = self._file.read(8)
+            self._file.seek(0)
+        except OSError as error:
+            raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from error
+        self.compression = compression_of(magic)
+        self._decompressor = self._new_decompressor() if self.compression else None
+        self._fresh = True
+        self._unused = b""
+        self._ready = memoryview(b"")
+        self._done = 0
+
+    def __enter__(self) -> ByteSource:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def readinto(self, view: memoryview) -> int:
+        """Fill `view` as far as the content goes; less than all of it means the end is reached."""
+        filled = 0
+        while filled < len(view):
+            if self.compression is None:
+                count = self._raw(view[filled:])
+            else:
+                if not self._ready:
+                    self._ready = memoryview(self._decompress())
+                count = min(len(self._ready), len(view) - filled)
+                view[filled : filled + count] = self._ready[:count]
+                self._ready = self._ready[count:]
+            if count == 0:
+                break
+            filled += count
+        return filled
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes; grows as it reads, so that a false size allocates nothing."""
+        data = bytearray()
+        while len(data) < size:
+            piece = bytearray(min(size - len(data), 1 << 20))
+            count = self.readinto(memoryview(piece))
+            data += memoryview(piece)[:count]
+            if count < len(piece):
+                break
+        return bytes(data)
+
+    def tell_raw(self) -> int:
+        return self._done
+
+    def drain(self) -> None:
+        """Read on to the end of the raw file, so that the digest covers all of it."""
+        block = memoryview(bytearray(1 << 20))
+        while self._raw(block):
+            pass
+
+    def _raw(self, view: memoryview) -> int:
+        try:
+            count = cast(Any, self._file).readinto(view) or 0
+        except OSError as error:
+            raise InputError(f"cannot be read ({error.strerror})", where=str(self.path)) from error
+        if count:
+            if self._digest is not None:
+                self._digest.update(view[:count])
+            self._done += count
+            self._progress(f"reading {self.path.name}", self._done, max(self.size, self._done))
+        return int(count)
+
+    def _decompress(self) -> bytes:
+        """The next non-empty piece of content, b"" at the end."""
+        assert self.compression is not None
+        while True:
+            decompressor = self._decompressor
+            assert decompressor is not None
+            if decompressor.eof:
+                # Files may hold several compressed streams in a row.
+                self._unused = decompressor.unused_data
+                decompressor = self._decompressor = self._new_decompressor()
+                self._fresh = True
+            data = self._unused or self._raw_piece()
+            self._unused = b""
+            if not data:
+                if self._fresh:
+                    return b""
+                raise FormatError(
+                    f"the {self.compression[1:]} file ends early, it was cut short",
+                    where=str(self.path),
+                    remedy="get the file again",
+                )
+            if self._fresh and not data.strip(b"\0"):
+                continue  # padding after the last stream
+            self._fresh = False
+            try:
+                content = decompressor.decompress(data)
+            except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError, ValueError, MemoryError) as e:
+                raise FormatError(
+                    f"damaged {self.compression[1:]} data ({e})", where=str(self.path), remedy="get the file again"
+                ) from e
+            if content:
+                return cast(bytes, content)
+
+    def _raw_piece(self) -> bytes:
+        assert self.compression is not None
+        piece = bytearray(_PIECE[self.compression])
+        count = self._raw(memoryview(piece))
+        return bytes(piece[:count])
+
+    def _new_decompressor(self) -> Any:
+        match self.compression:
+            case ".gz":
+                return zlib.decompressobj(wbits=31)
+            case ".xz":
+                return lzma.LZMADecompressor(memlimit=_LZMA_MEMORY)
+            case ".bz2":
+                return bz2.BZ2Decompressor()
+            case _:
+                return zstandard.ZstdDecompressor().decompressobj()
+
+
+def line_blocks(source: ByteSource) -> Iterator[tuple[bytearray, int, bool]]:
+    """Blocks `(buffer, end, cut)` of whole lines: `buffer[:end]` ends with a newline, `cut` if we had to add it.
+
+    Two buffers take turns, so that one can be filled while the other is parsed.
+    """
+    buffers = [bytearray(_BLOCK), bytearray(_BLOCK)]
+    filled = 0
+    turn = 0
+    while True:
+        buffer = buffers[turn]
+        count = source.readinto(memoryview(buffer)[filled:-1])
+        finished = filled + count < len(buffer) - 1
+        filled += count
+        cut = finished and filled > 0 and buffer[filled - 1] != 10
+        if cut:
+            buffer[filled] = 10
+            filled += 1
+        end = buffer.rfind(b"\n", 0, filled) + 1
+        if end == 0 and not finished:
+            if len(buffer) >= _LONGEST_LINE:
+                raise FormatError(
+                    f"a line of more than {_LONGEST_LINE >> 20} MB",
+                    where=str(source.path),
+                    remedy="this does not look like word vectors",
+                )
+            buffers[turn] = bytearray(len(buffer) * 4)
+            buffers[turn][:filled] = buffer[:filled]
+            continue
+        if end:
+            yield buffer, end, cut
+        if finished:
+            return
+        turn = 1 - turn
+        rest = filled - end
+        if len(buffers[turn]) < len(buffer):
+            buffers[turn] = bytearray(len(buffer))
+        buffers[turn][:rest] = memoryview(buffer)[end:filled]
+        filled = rest
+
+
+@contextlib.contextmanager
+def open_for_writing(path: Path, suffix: str) -> Iterator[IO[bytes]]:
+    """Write bytes to `path`, compressed as `suffix` (".gz", ...) asks; plain for any other suffix."""
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(path.open("wb"))
+        match suffix:
+            case ".gz":
+                import gzip
+
+                # No name and no time inside: the same vectors give the same bytes.
+                yield cast(IO[bytes], stack.enter_context(gzip.GzipFile("", "wb", 6, file, mtime=0)))
+            case ".xz":
+                yield stack.enter_context(lzma.LZMAFile(file, "wb", preset=2))
+            case ".bz2":
+                yield stack.enter_context(bz2.BZ2File(file, "wb"))
+            case ".zst":
+                yield stack.enter_context(zstandard.ZstdCompressor(level=3).stream_writer(file))
+            case _:
+                yield file

@@ -1,0 +1,90 @@
+"""word2vec's binary form: a header line, then for each word its bytes, a space and its float32 numbers.
+
+The original program ends each vector with a newline, others do not; both are read. Files may be compressed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from isoglot.files import atomic_path
+from isoglot.progress import Progress
+from isoglot.spaces.formats.base import Content, MemorySink, Request, clean, decode_words, refuse_words
+from isoglot.spaces.formats.sniff import parse_header, refuse_foreign
+from isoglot.spaces.formats.streams import COMPRESSIONS, ByteSource, open_for_writing
+from isoglot.spaces.space import Space
+
+__all__ = ["read", "write"]
+
+_CHUNK = 1 << 22
+_LONGEST_WORD = 1 << 14
+_LONGEST_VECTOR = 1 << 24
+
+
+def read(request: Request) -> Content:
+    """Read a word2vec `.bin` file."""
+    with ByteSource(request.path, progress=request.progress) as source:
+        buffer = bytearray(source.read(_CHUNK))
+        refuse_foreign(request.path, bytes(buffer[:4096]))
+        line_end = buffer.find(b"\n", 0, 64)
+        header = parse_header(bytes(buffer[: max(line_end, 0)]))
+        if header is None:
+            request.fail("no word2vec header (number of words and dimension)", line=1)
+        announced, dim = header
+        width = 4 * dim
+        if width > _LONGEST_VECTOR:
+            request.fail(f"the header announces {dim:,} dimensions", line=1, remedy="the file is damaged")
+        wanted = min(announced, request.limit or announced)
+        words: list[bytes] = []
+        # The size of the file, not the header, says how much may be there.
+        sink = MemorySink(dim, min(wanted, source.size * (4 if source.compression else 1) // width + 1))
+        position = line_end + 1
+        finished = False
+        while len(words) < wanted:
+            rows = []
+            while len(words) < wanted:
+                while buffer[position : position + 1] == b"\n":
+                    position += 1
+                space = buffer.find(b" ", position, position + _LONGEST_WORD)
+                if space < 0 or space + 1 + width > len(buffer):
+                    break
+                words.append(bytes(buffer[position:space]))
+                rows.append(np.frombuffer(bytes(buffer[space + 1 : space + 1 + width]), dtype="<f4"))
+                position = space + 1 + width
+            if rows:
+                sink.append(np.stack(rows))
+            if len(words) == wanted:
+                break
+            left = len(buffer) - position
+            if left > _LONGEST_WORD and buffer.find(b" ", position, position + _LONGEST_WORD) < 0:
+                request.fail(f"no word found after {len(words):,} vectors", remedy="the file is damaged: get it again")
+            if finished:
+                request.fail(
+                    f"the file ends after {len(words):,} of {announced:,} vectors",
+                    remedy="it was cut short: get it again",
+                )
+            more = source.read(max(_CHUNK, width))
+            finished = not more
+            buffer = buffer[position:] + more
+            position = 0
+        if wanted == announced and (bytes(buffer[position:]).strip(b"\n\0") or source.read(1)):
+            request.report.add(f"data after the {announced:,} words of the header", "ignored", request.where())
+    decoded = decode_words(request, words, lambda i: f"{request.path}, word {i + 1}")
+    return clean(request, Content(decoded, sink.finish()))
+
+
+def write(space: Space, path: Path, progress: Progress) -> None:
+    """Write word2vec's binary form with a newline after each vector, as the original program does: exact."""
+    refuse_words(space.words, lambda w: not w or " " in w or w.startswith("\n"), path, "word2vec binary")
+    suffix = path.suffix if path.suffix in COMPRESSIONS else ""
+    with atomic_path(path) as temporary, open_for_writing(temporary, suffix) as file:
+        file.write(f"{len(space)} {space.dim}\n".encode())
+        for start in range(0, len(space), 4096):
+            block = np.ascontiguousarray(space.vectors[start : start + 4096], dtype="<f4")
+            words = space.words[start : start + 4096]
+            file.write(
+                b"".join(b"%b %b\n" % (w.encode("utf-8"), r.tobytes()) for w, r in zip(words, block, strict=True))
+            )
+            progress(f"writing {path.name}", min(start + 4096, len(space)), len(space))

@@ -1,0 +1,257 @@
+"""Reading and writing Spaces in any format: `load_space`, `save_space`, and the table of formats.
+
+The format of a file is told by its content, never by its name alone. Text and other slow formats are cached in
+binary form. What each format holds, and what happens to dirty files, is in docs/formats.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import hashlib
+import importlib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from isoglot.errors import ConfigError, InputError
+from isoglot.files import check_writable
+from isoglot.progress import Progress, silent
+from isoglot.spaces.cache import CacheFailure, CacheSink, SpaceCache
+from isoglot.spaces.formats.base import Content, Request, reading
+from isoglot.spaces.formats.sniff import sniff
+from isoglot.spaces.formats.streams import COMPRESSIONS
+from isoglot.spaces.report import LoadReport
+from isoglot.spaces.space import Space
+
+__all__ = ["FORMATS", "Format", "find_format", "load_space", "save_space"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Format:
+    """One row of the table: `module` (in `isoglot.spaces.formats`) is imported when the format is first used."""
+
+    name: str
+    holds: str
+    suffixes: tuple[str, ...]
+    module: str
+    writer: str = "write"
+    aliases: tuple[str, ...] = ()
+    cached: bool = False
+    compressible: bool = False
+
+
+FORMATS = (
+    Format("safetensors", "Isoglot's own form, memory-mapped", (".safetensors",), "native", aliases=("native",)),
+    Format(
+        "text",
+        "word2vec and fastText text, with header",
+        (".vec", ".txt"),
+        "text",
+        aliases=("word2vec", "vec", "word2vec-text", "fasttext-text"),
+        cached=True,
+        compressible=True,
+    ),
+    Format(
+        "glove",
+        "the same without header",
+        (".glove",),
+        "text",
+        writer="write_glove",
+        cached=True,
+        compressible=True,
+    ),
+    Format(
+        "word2vec-binary",
+        "word2vec's binary form",
+        (".bin", ".w2v"),
+        "word2vec",
+        aliases=("word2vec-bin", "binary"),
+        compressible=True,
+    ),
+    Format(
+        "fasttext",
+        "fastText models with n-grams",
+        (".ftbin",),
+        "fasttext",
+        aliases=("fasttext-bin", "fasttext-binary"),
+        cached=True,
+    ),
+    Format("gensim", "gensim KeyedVectors", (".kv",), "keyedvectors", aliases=("keyedvectors", "kv")),
+    Format("spacy", "the vectors of a spaCy pipeline (a folder)", (), "spacy_folder"),
+    Format("navec", "navec's quantised archives (lossy)", (".tar",), "navec", cached=True),
+    Format("npz", "numpy arrays `words` and `vectors`", (".npz",), "npz", aliases=("numpy",)),
+)
+
+
+def load_space(
+    path: str | Path,
+    *,
+    lang: str | None = None,
+    limit: int | None = None,
+    format: str | None = None,
+    cache: bool = True,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Space:
+    """Read a file or folder of word vectors.
+
+    Args:
+        path: the file; compressed text (gz, xz, zst, bz2) is read as it is.
+        lang: language code; else what the file says of itself or its name tells ("cc.fr.300.vec").
+        limit: only the first (most frequent) words; reading stops there.
+        format: a name of the table, if the content should not decide.
+        cache: keep text and other slow formats in binary form for the next load.
+        threads: for parsing text; two if there are as many, else one.
+        progress: called with `(step, done, total)`.
+
+    What had to be repaired is in the Space's `report`.
+
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "en.vec")
+    >>> _ = path.write_text("2 3\\nthe .1 .2 .3\\ncat 1 2 3\\n")
+    >>> load_space(path, cache=False)
+    Space('en', 2 words x 3)
+    """
+    path = Path(path).expanduser()
+    if limit is not None and limit < 1:
+        raise ConfigError(f"limit must be at least 1, not {limit}")
+    _check_source(path)
+    with reading(path, "file"):
+        chosen = find_format(format) if format else find_format(sniff(path))
+    if chosen.name != "spacy" and path.is_dir():
+        raise InputError(f"is a folder, not a file of format {chosen.name}", where=str(path))
+    report = LoadReport(str(path), chosen.name)
+    content = None
+    if cache and chosen.cached:
+        content = _through_cache(path, chosen, limit, threads, report, progress)
+    if content is None:
+        request = Request(path, report, limit, progress, _threads(threads))
+        content = _read(chosen, request)
+    assert content.vectors is not None
+    name = lang if lang is not None else content.lang or _language_of_name(path)
+    return Space(name, content.words, content.vectors, content.counts, content.subwords, report, str(path))
+
+
+def save_space(space: Space, path: str | Path, *, format: str | None = None, progress: Progress = silent) -> None:
+    """Write a Space. The format follows from the name's ending unless given.
+
+    `.bin` is word2vec's binary form, or a fastText model if the Space has n-grams. A name ending in `.gz`, `.xz`,
+    `.zst` or `.bz2` after that is compressed. A folder for spaCy needs `format="spacy"`.
+    """
+    path = Path(path).expanduser()
+    chosen = find_format(format) if format else _format_of_name(path, space)
+    if path.suffix in COMPRESSIONS and not chosen.compressible:
+        raise InputError(f"{chosen.name} files are not compressed", where=str(path), remedy="leave that ending out")
+    if len(space) == 0:
+        raise InputError("a Space without words cannot be written", where=str(path))
+    try:
+        "\n".join(space.words).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError("a word holds lone surrogates and is no text", where=str(path)) from error
+    if path.is_dir() and chosen.name != "spacy":
+        raise InputError("is a folder", where=str(path), remedy="name a file in it")
+    check_writable(path)
+    try:
+        getattr(_module(chosen), chosen.writer)(space, path, progress)
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror or error})", where=str(path)) from error
+
+
+def find_format(name: str) -> Format:
+    """The row of the table with this name or alias."""
+    wanted = name.lower().replace("_", "-")
+    for row in FORMATS:
+        if wanted == row.name or wanted in row.aliases:
+            return row
+    known = [row.name for row in FORMATS]
+    near = difflib.get_close_matches(wanted, [*known, *(alias for row in FORMATS for alias in row.aliases)], 1)
+    hint = f"did you mean {near[0]}?" if near else f"known are: {', '.join(known)}"
+    raise ConfigError(f"unknown format {name!r}", remedy=hint)
+
+
+def _through_cache(
+    path: Path, chosen: Format, limit: int | None, threads: int | None, report: LoadReport, progress: Progress
+) -> Content | None:
+    """Content from the cache, or read into it; None if the cache cannot be used."""
+    # Both names of the text form read alike and share their entries.
+    cache = SpaceCache(path, chosen.module)
+    found = cache.find(limit, report, progress)
+    if found is not None:
+        return found
+    request = Request(path, report, limit, progress, _threads(threads), digest=hashlib.sha256())
+    request.make_sink = lambda dim, rows: cache.sink(request, dim)
+    try:
+        return _read(chosen, request)
+    except CacheFailure as error:
+        report.counts.clear()
+        report.first.clear()
+        report.add(f"cache cannot be written ({error})", "loaded without it", str(cache.folder))
+        return None
+    finally:
+        if isinstance(request.opened, CacheSink):
+            request.opened.discard()
+
+
+def _read(chosen: Format, request: Request) -> Content:
+    with reading(request.path, f"{chosen.name} file"):
+        content: Content = _module(chosen).read(request)
+        if content.vectors is None:
+            assert request.opened is not None
+            content.vectors = request.opened.finish(content)
+        return content
+
+
+def _module(chosen: Format) -> Any:
+    return importlib.import_module(f"isoglot.spaces.formats.{chosen.module}")
+
+
+def _check_source(path: Path) -> None:
+    try:
+        exists, regular = path.exists(), path.is_file() or path.is_dir()
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot be read ({error})", where=str(path)) from error
+    if not exists:
+        near = difflib.get_close_matches(path.name, _names(path.parent), 1)
+        hint = f"did you mean {near[0]}?" if near else "check the path"
+        raise InputError("no such file", where=str(path), remedy=hint)
+    if not regular:
+        raise InputError("is no regular file", where=str(path), remedy="save the stream to a file first")
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))[:10000]
+    except OSError:
+        return []
+
+
+def _threads(threads: int | None) -> int:
+    if threads is not None:
+        return max(1, threads)
+    try:
+        return min(2, len(os.sched_getaffinity(0)))
+    except AttributeError:  # not on this system
+        return min(2, os.cpu_count() or 1)
+
+
+def _format_of_name(path: Path, space: Space) -> Format:
+    plain = path.with_suffix("") if path.suffix in COMPRESSIONS else path
+    if plain.suffix == ".bin" and space.subwords is not None:
+        return find_format("fasttext")
+    for row in FORMATS:
+        if plain.suffix.lower() in row.suffixes:
+            return row
+    endings = ", ".join(suffix for row in FORMATS for suffix in row.suffixes)
+    raise InputError(
+        "the name does not tell which format to write",
+        where=str(path),
+        remedy=f"end it in one of {endings}, or name the format",
+    )
+
+
+def _language_of_name(path: Path) -> str:
+    """ "fr" for `fr.vec`, `wiki.fr.vec`, `cc.fr.300.bin`; only a label, so nothing more is guessed."""
+    match = re.match(r"(?:(?:wiki|cc|crawl|wiki-news|vectors)[._-])?([a-z]{2,3})(?=\.)", path.name)
+    return match.group(1) if match else ""
