@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isoglot.aligners import Aligner, Alignment, methods
+from isoglot.aligners import Aligner, Alignment, checkpoint, methods
 from isoglot.errors import ConfigError, InputError, IsoglotError, LexiconError, ShapeError
 from isoglot.lexicons import Lexicon
 from isoglot.spaces import Space
@@ -210,6 +211,43 @@ def test_degenerate_spaces_never_give_nan(name):
     alignment = fit(name, X, tgt.vectors, pairs[:6])
     assert np.isfinite(alignment.transform(X)).all()
     assert np.isfinite(alignment.transform(tgt.vectors, "tgt")).all()
+
+
+class Stop(Exception):
+    """Stands for a kill in the middle of a run."""
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if methods()[name].method.iterative])
+@pytest.mark.parametrize("after", [2, 5])
+def test_a_killed_run_goes_on_to_the_same_result(name, after, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint.Checkpoint, "seconds", 0.0)
+    src, tgt, pairs = spaces()
+    cls = methods()[name]
+    given = None if cls.method.supervision == "unsupervised" else pairs
+    unbroken = cls().fit(src, tgt, given)
+    saved = []
+    original = checkpoint.Checkpoint.save
+
+    def save_then_stop(self, step, tensors, facts=None):
+        original(self, step, tensors, facts)
+        saved.append(step)
+        if len(saved) == after:
+            raise Stop
+
+    monkeypatch.setattr(checkpoint.Checkpoint, "save", save_then_stop)
+    file = tmp_path / "state"
+    with contextlib.suppress(Stop):
+        cls().fit(src, tgt, given, checkpoint=file)
+    resumed_at = len(saved)
+    assert resumed_at >= 1, "an iterative method must save its state"
+    if resumed_at == after:
+        assert file.exists()
+        with pytest.raises(InputError, match="other data or settings"):
+            cls(seed=99).fit(src, tgt, given, checkpoint=file)
+    resumed = cls().fit(src, tgt, given, checkpoint=file)
+    assert not file.exists()
+    for side, space in (("src", src), ("tgt", tgt)):
+        np.testing.assert_array_equal(resumed.transform(space.vectors, side), unbroken.transform(space.vectors, side))
 
 
 def test_unknown_names_suggest_the_nearest():

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import hashlib
+import json
 import platform
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -18,6 +21,7 @@ import numpy.typing as npt
 
 import isoglot
 from isoglot.aligners.alignment import Alignment
+from isoglot.aligners.checkpoint import Checkpoint
 from isoglot.errors import ConfigError, InputError, LexiconError, ShapeError
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
@@ -42,6 +46,7 @@ class Method:
         cost: what the fit costs, n pairs or words and d dimensions.
         paper: where it comes from.
         any_dimensions: whether the two sides may differ in dimensions.
+        iterative: whether it goes in steps, keeps checkpoints and can be resumed.
     """
 
     name: str
@@ -51,11 +56,12 @@ class Method:
     cost: str
     paper: str
     any_dimensions: bool = False
+    iterative: bool = False
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Problem:
-    """What `_fit` gets: normalised matrices, checked pairs, randomness, progress.
+    """What `_fit` gets: normalised matrices, checked pairs, randomness, progress, a checkpoint.
 
     X: (n, d_src), Y: (m, d_tgt), pairs: (p, 2) rows of X and Y that translate each other (none: p = 0).
     """
@@ -65,6 +71,9 @@ class Problem:
     pairs: IntVector
     rng: np.random.Generator
     progress: Progress = silent
+    checkpoint: Checkpoint = dataclasses.field(default_factory=lambda: Checkpoint(None, ""))
+    #: Words of both sides, where the Spaces have any: for methods that look at spelling.
+    words: tuple[Sequence[str], Sequence[str]] | None = None
 
     @property
     def paired(self) -> tuple[FloatMatrix, FloatMatrix]:
@@ -96,11 +105,13 @@ class Aligner(ABC):
         pairs: Lexicon | npt.ArrayLike | None = None,
         *,
         progress: Progress = silent,
+        checkpoint: str | Path | None = None,
     ) -> Alignment:
         """Learn to put `src` and `tgt` into one space.
 
         `pairs`: a Lexicon (with Spaces), or rows of src and tgt that translate each other, shape (p, 2). The aligner
-        itself is not changed; all that was learned is in the Alignment.
+        itself is not changed; all that was learned is in the Alignment. `checkpoint`: a file in which an iterative
+        method keeps its state; a run that was killed goes on from there and ends with the same result.
         """
         X, Y = _matrix(src, "src"), _matrix(tgt, "tgt")
         steps = parse_steps(self.normalise)
@@ -112,8 +123,13 @@ class Aligner(ABC):
         progress("normalising", 2, 2)
         if Xn.shape[1] != Yn.shape[1] and not self.method.any_dimensions:
             src_normaliser, Xn, tgt_normaliser, Yn = self._match(src_normaliser, Xn, tgt_normaliser, Yn)
-        alignment = self._fit(Problem(Xn, Yn, index_pairs, np.random.default_rng(self.seed), progress))
-        info = {**_provenance(src, tgt, X, Y, len(index_pairs), self.seed), **alignment.info}
+        provenance = _provenance(src, tgt, X, Y, len(index_pairs), self.seed)
+        state = Checkpoint(None if checkpoint is None else Path(checkpoint), self._key(provenance, index_pairs))
+        words = (src.words, tgt.words) if isinstance(src, Space) and isinstance(tgt, Space) else None
+        rng = np.random.default_rng(self.seed)
+        alignment = self._fit(Problem(Xn, Yn, index_pairs, rng, progress, state, words))
+        state.remove()
+        info = {**provenance, **alignment.info}
         return dataclasses.replace(
             alignment,
             method=self.method.name,
@@ -126,6 +142,12 @@ class Aligner(ABC):
     @abstractmethod
     def _fit(self, problem: Problem) -> Alignment:
         """The method itself. Return an Alignment made with `Alignment.learned`; the base fills in the rest."""
+
+    def _key(self, provenance: Mapping[str, Any], pairs: IntVector) -> str:
+        """Tells runs apart: the same method, settings, data and pairs give the same key."""
+        data = [provenance[side]["fingerprint"] for side in ("src", "tgt")]
+        what = json.dumps([self.method.name, dataclasses.asdict(self), data], sort_keys=True)
+        return hashlib.sha256(what.encode() + pairs.tobytes()).hexdigest()[:16]
 
     def _checked_pairs(
         self,
@@ -200,11 +222,12 @@ def method(
     cost: str,
     paper: str,
     any_dimensions: bool = False,
+    iterative: bool = False,
 ) -> Callable[[A], A]:
     """Class decorator that puts an aligner into the table of methods."""
 
     def decorate(cls: A) -> A:
-        cls.method = Method(name, summary, supervision, linear, cost, paper, any_dimensions)
+        cls.method = Method(name, summary, supervision, linear, cost, paper, any_dimensions, iterative)
         return cls
 
     return decorate

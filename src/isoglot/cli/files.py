@@ -137,7 +137,7 @@ def _facts(file: str, progress: Any) -> dict[str, Any]:
         aligned = AlignedSpaces.load(path)
         languages = {name: f"{len(space):,} words x {space.dim}" for name, space in aligned.spaces.items()}
         return {"kind": "aligned spaces", "languages": languages, **aligned.info}
-    kind = next((e.kind for e in catalogue.entries() if e.name == file), None) if not path.exists() else None
+    kind = catalogue.entry(file).kind if not path.exists() and catalogue.has_entry(file) else None
     if kind != "lexicon":
         try:
             space = open_space(file, lang=None, limit=None, fold_case=False, progress=progress)

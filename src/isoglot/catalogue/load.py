@@ -1,0 +1,55 @@
+"""Catalogue data as the objects the rest of Isoglot works with."""
+
+from __future__ import annotations
+
+from isoglot.catalogue.fetching import fetch
+from isoglot.catalogue.table import entry, has_entry
+from isoglot.errors import ConfigError
+from isoglot.lexicons.lexicon import Lexicon
+from isoglot.lexicons.parallel import ParallelText
+from isoglot.progress import Progress, silent
+from isoglot.spaces.space import Space
+
+__all__ = ["load_lexicon", "load_parallel", "load_similarity", "load_vectors"]
+
+
+def load_vectors(name: str, *, limit: int | None = None, progress: Progress = silent) -> Space:
+    """Vectors by language ("fr") or by full name ("vectors/ru-news", "fasttext/cc.de"); fetched if need be."""
+    found = entry(name if "/" in name else f"vectors/{name}")
+    if found.kind != "vectors":
+        raise ConfigError(f"{found.name} holds no vectors", where="catalogue")
+    return Space.load(fetch(found, progress), lang=found.languages[0], limit=limit, progress=progress)
+
+
+def load_lexicon(src: str, tgt: str, *, name: str | None = None, progress: Progress = silent) -> Lexicon:
+    """The catalogue's dictionary from `src` to `tgt`, turned round if only the other direction is there.
+
+    `name`: another dictionary than the first choice, e.g. "lexicon/en-fi-freedict" or "muse/en-fr.train".
+    """
+    wanted = name or f"lexicon/{src}-{tgt}"
+    if name is None and not has_entry(wanted) and has_entry(f"lexicon/{tgt}-{src}"):
+        return load_lexicon(tgt, src, progress=progress).invert()
+    found = entry(wanted)
+    lexicon = Lexicon.load(fetch(found, progress), *found.languages)
+    if found.languages == (src, tgt):
+        return lexicon
+    if found.languages == (tgt, src):
+        return lexicon.invert()
+    raise ConfigError(f"{found.name} is not a dictionary between {src} and {tgt}", where="catalogue")
+
+
+def load_parallel(src: str, tgt: str, *, short: bool = False, progress: Progress = silent) -> ParallelText:
+    """Parallel text of two languages: sentences of four words or more, or with `short` the shorter ones."""
+    name = f"parallel/{src}-{tgt}"
+    if not has_entry(name) and has_entry(f"parallel/{tgt}-{src}"):
+        return load_parallel(tgt, src, short=short, progress=progress).invert()
+    folder = fetch(name, progress)
+    stem = "short" if short else "text"
+    return ParallelText.load(folder / f"{stem}.{src}", folder / f"{stem}.{tgt}", src, tgt)
+
+
+def load_similarity(name: str, *, progress: Progress = silent) -> list[tuple[str, str, float]]:
+    """Word pairs with people's similarity scores: "wordsim353" or "simlex999"."""
+    text = fetch(f"similarity/{name}", progress).read_text(encoding="utf-8")
+    rows = [line.split("\t") for line in text.splitlines()]
+    return [(first, second, float(score)) for first, second, score in rows]

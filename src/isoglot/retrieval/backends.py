@@ -1,0 +1,118 @@
+"""Which ways of searching there are, which of them work on this machine, and why not."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import importlib.util
+import warnings
+from collections.abc import Mapping
+from typing import Protocol
+
+from isoglot.errors import ConfigError
+from isoglot.progress import Progress, silent
+from isoglot.retrieval._rows import Bias, Found, UnitRows
+
+__all__ = ["Backend", "BackendStatus", "available_backends", "make_backend"]
+
+#: `auto` takes int8 from this many pairs on; below, exact search takes a second or so.
+_WORTH_CODING = 100_000_000
+
+
+class Backend(Protocol):
+    """Finds the k best by `cosine + bias`, where a query cares only for the biases of its targets.
+
+    Answers are indices int64 (n, k) and sums float32 (n, k) as `_rescore.best_of_candidates` gives them: however a
+    backend comes by its candidates, it scores them exactly. k is cut to the number of targets.
+    """
+
+    name: str
+    X: UnitRows
+    Y: UnitRows
+    threads: int
+
+    def forward(self, queries: UnitRows, column_bias: Bias, k: int, *, progress: Progress = silent) -> Found:
+        """The best rows of Y for each query."""
+        ...
+
+    def both(self, row_bias: Bias, column_bias: Bias, k: int, *, progress: Progress = silent) -> tuple[Found, Found]:
+        """The best rows of Y for each row of X, and of X for each row of Y."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class BackendStatus:
+    """Whether a backend runs here; `detail` is one line on how, or why not and what is done instead."""
+
+    name: str
+    available: bool
+    detail: str
+
+
+def available_backends() -> Mapping[str, BackendStatus]:
+    """All backends by name.
+
+    >>> available_backends()["exact"].available
+    True
+    """
+    return {
+        status.name: status
+        for status in (
+            BackendStatus("exact", True, "all inner products in float32; every neighbour is right"),
+            _int8_status(),
+            _extra_status("faiss", "faiss", "faiss-cpu"),
+            _extra_status("usearch", "usearch", "usearch"),
+        )
+    }
+
+
+def make_backend(name: str, X: UnitRows, Y: UnitRows, *, threads: int) -> Backend:
+    """The named backend over X and Y. `auto` picks int8 where it is available and worth its coding, else exact.
+
+    int8 on a CPU without a kernel for it warns, in one line, that it searches exactly instead.
+    """
+    if name == "auto":
+        large = X.n * Y.n >= _WORTH_CODING
+        name = "int8" if large and _int8_status().available else "exact"
+    if name == "int8":
+        status = _int8_status()
+        if not status.available:
+            warnings.warn(f"int8 backend: {status.detail}", stacklevel=3)
+            name = "exact"
+    if name == "exact":
+        from isoglot.retrieval.exact import ExactBackend
+
+        return ExactBackend(X, Y, threads=threads)
+    if name == "int8":
+        from isoglot.retrieval.int8 import Int8Backend
+
+        return Int8Backend(X, Y, threads=threads)
+    if name == "faiss":
+        from isoglot.retrieval.ann import FaissBackend
+
+        return FaissBackend(X, Y, threads=threads)
+    if name == "usearch":
+        from isoglot.retrieval.ann import UsearchBackend
+
+        return UsearchBackend(X, Y, threads=threads)
+    known = ["exact", "int8", "faiss", "usearch", "auto"]
+    near = difflib.get_close_matches(name, known, n=1)
+    remedy = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(known)}"
+    raise ConfigError(f"unknown backend {name!r}", where="backend", remedy=remedy)
+
+
+def _int8_status() -> BackendStatus:
+    from isoglot.retrieval._int8_micro import fastest
+
+    kernel = fastest()
+    if kernel is None:
+        return BackendStatus(
+            "int8", False, "this CPU has none of AVX2, AVX-512 and VNNI; searching exactly in float32 instead"
+        )
+    return BackendStatus("int8", True, f"int8 candidates by {kernel.name}, re-ranked exactly")
+
+
+def _extra_status(name: str, module: str, package: str) -> BackendStatus:
+    if importlib.util.find_spec(module) is None:
+        return BackendStatus(name, False, f"{package} is not installed: pip install 'isoglot[ann]'")
+    return BackendStatus(name, True, f"approximate, by an HNSW graph of {package}; scores are exact")
