@@ -3,8 +3,8 @@
 Rows are centred, turned by a random rotation that evens out their components, and rounded to bytes. The
 cosine is the inner product of the centred rows plus a bias per row and per column; biases are never coded as
 bytes but enter the comparison as integers on the scale of the full product. A microkernel multiplies, adds
-and compares without leaving the registers (`_int8_micro`). What it keeps is scored exactly in
-`_rescore`, so that only a neighbour missing among the candidates can differ from exact search.
+and compares without leaving the registers (`_int8_micro`). What it keeps is scored exactly; a
+query whose candidates leave a doubt whether a better target was left out is searched again in float32.
 
 The rounding error of a cosine has a standard deviation of about .002, whatever the dimension.
 """
@@ -59,7 +59,7 @@ class Int8Backend:
         self.X, self.Y, self.threads = X, Y, threads
         chosen = kernel or fastest()
         if chosen is None:
-            raise RuntimeError("no int8 kernel for this CPU: ask backends.resolve first")
+            raise RuntimeError("no int8 kernel for this CPU: see available_backends()")
         self.kernel = chosen
         #: Queries whose candidates left a doubt and which were searched exactly, over all calls.
         self.searched_again = 0
