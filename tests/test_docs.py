@@ -24,23 +24,34 @@ def blocks(page: str) -> list[tuple[str, str]]:
     return BLOCK.findall((ROOT / page).read_text("utf-8"))
 
 
-def test_the_guide_runs_from_top_to_bottom(tmp_path, monkeypatch):
+PAGES = [
+    str(path.relative_to(ROOT))
+    for path in sorted((ROOT / "docs").glob("*.md"))
+    if BLOCK.search(path.read_text("utf-8"))
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_run_from_top_to_bottom(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ISOGLOT_CACHE", str(tmp_path / "cache"))
     names: dict[str, object] = {}
-    commands = 0
-    for language, text in blocks("docs/guide.md"):
+    for language, text in blocks(page):
         if language == "python":
-            exec(compile(text, "docs/guide.md", "exec"), names)
+            exec(compile(text, page, "exec"), names)
             continue
         for line in text.splitlines():
             program, *arguments = shlex.split(line)
             assert program == "isoglot"
             outcome = CliRunner().invoke(app, arguments, catch_exceptions=False)
             assert outcome.exit_code == 0, f"{line}\n{outcome.output}"
-            commands += 1
-    assert commands >= 8
-    assert (tmp_path / "dictionary.tsv").read_text("utf-8").count("\n") > 100
+
+
+def test_the_guide_shows_the_main_commands():
+    assert "docs/guide.md" in PAGES
+    text = (ROOT / "docs" / "guide.md").read_text("utf-8")
+    for command in ("info", "align", "lexicon", "export", "evaluate bli"):
+        assert f"\nisoglot {command}" in text
 
 
 def test_the_contributors_example_is_a_working_method(monkeypatch):

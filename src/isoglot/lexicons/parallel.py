@@ -47,9 +47,7 @@ class ParallelText:
         return ParallelText(self.tgt_lang, self.src_lang, self.tgt, self.src)
 
     @classmethod
-    def load(
-        cls, src_path: str | Path, tgt_path: str | Path, src_lang: str = "", tgt_lang: str = ""
-    ) -> ParallelText:
+    def load(cls, src_path: str | Path, tgt_path: str | Path, src_lang: str = "", tgt_lang: str = "") -> ParallelText:
         """Read two line-parallel files, packed or not. Differing line counts or bad UTF-8 are an error.
 
         Nothing is dropped, not even blank lines: a dropped line would shift all pairs after it.

@@ -44,9 +44,7 @@ def read_lines(path: Path, report: LoadReport) -> list[bytes]:
         report.add("byte order mark", "dropped", f"{where}:1")
     # A dictionary of computing may begin with the word "<html>", but then a tab follows on that line.
     if _HTML.match(data) and b"\t" not in data.lstrip().partition(b"\n")[0]:
-        raise FormatError(
-            "this is an HTML or XML page, not a text file", where=where, remedy="download it again"
-        )
+        raise FormatError("this is an HTML or XML page, not a text file", where=where, remedy="download it again")
     nul = data.find(b"\0")
     if nul >= 0:
         line = 1 + len(_LINE_END.findall(data[:nul]))
