@@ -3,27 +3,51 @@
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Method, Problem, method
 from isoglot.aligners.cca import CCA, cca
+from isoglot.aligners.contrastive import Contrastive
+from isoglot.aligners.dema import DemaBWE
 from isoglot.aligners.gbdd import GBDD
+from isoglot.aligners.geomm import GeoMM, geomm_multi
+from isoglot.aligners.gromov import GromovWasserstein
 from isoglot.aligners.identity import Identity
 from isoglot.aligners.least_squares import LeastSquares, least_squares
+from isoglot.aligners.minivec2vec import MiniVec2Vec
+from isoglot.aligners.muse import Muse
 from isoglot.aligners.normalization import Normalization
 from isoglot.aligners.procrustes import Procrustes, procrustes
+from isoglot.aligners.rcsls import RCSLS
+from isoglot.aligners.refinement import MuseSupervised
 from isoglot.aligners.table import aligner, methods
+from isoglot.aligners.vecmap import VecMap, VecMapIdentical, VecMapSemi, VecMapUnsupervised
+from isoglot.aligners.wasserstein import WassersteinProcrustes
 
 __all__ = [
     "CCA",
     "GBDD",
+    "RCSLS",
     "Aligner",
     "Alignment",
+    "Contrastive",
+    "DemaBWE",
+    "GeoMM",
+    "GromovWasserstein",
     "Identity",
     "LeastSquares",
     "LinearAlignment",
     "Method",
+    "MiniVec2Vec",
+    "Muse",
+    "MuseSupervised",
     "Normalization",
     "Problem",
     "Procrustes",
+    "VecMap",
+    "VecMapIdentical",
+    "VecMapSemi",
+    "VecMapUnsupervised",
+    "WassersteinProcrustes",
     "aligner",
     "cca",
+    "geomm_multi",
     "least_squares",
     "method",
     "methods",

@@ -6,6 +6,7 @@ This is what `isoglot align` leaves behind and what all later commands read:
     OUT/spaces/en.safetensors        each language's words and mapped vectors, memory-mapped on loading
     OUT/alignments/en-fr/            the alignment itself, for vectors that come later
     OUT/neighbourhoods.safetensors   CSLS neighbourhood means, which cost a pass over all pairs of words
+    OUT/rerank/en-fr/                re-rankers, where any were trained
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,9 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval import Retriever
 from isoglot.spaces import Space
 from isoglot.spaces.load import load_space, save_space
+
+if TYPE_CHECKING:
+    from isoglot.aligners.rerank import Reranker
 
 __all__ = ["AlignedSpaces"]
 
@@ -48,12 +52,15 @@ class AlignedSpaces:
         alignments: by (source name, target name).
         info: how this was made: figures, settings, provenance.
         means: CSLS neighbourhood means by (source, target, neighbourhood), filled in as they are computed.
+        rerankers: by (source name, target name), where any were trained; each serves its own direction only.
     """
 
     spaces: Mapping[str, Space]
     alignments: Mapping[tuple[str, str], Alignment]
     info: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     means: dict[tuple[str, str, int], Means] = dataclasses.field(default_factory=dict)
+    rerankers: Mapping[tuple[str, str], Reranker] = dataclasses.field(default_factory=dict)
+    _originals: dict[str, Space | None] = dataclasses.field(default_factory=dict, repr=False)
 
     @classmethod
     def pair(cls, alignment: Alignment, src: Space, tgt: Space, info: Mapping[str, Any] | None = None) -> AlignedSpaces:
@@ -112,6 +119,20 @@ class AlignedSpaces:
             self.means[forward], self.means[backward] = (of_source, of_target), (of_target, of_source)
         return retriever
 
+    def with_reranker(self, reranker: Reranker) -> AlignedSpaces:
+        """The same spaces with this re-ranker for its direction, in place of an earlier one."""
+        key = self.direction(reranker.source, reranker.target)
+        return dataclasses.replace(self, rerankers={**self.rerankers, key: reranker})
+
+    def reranker(self, source: str, target: str, wanted: bool | None = None) -> Reranker | None:
+        """The re-ranker of this direction: None asks for it if there is one, True insists, False leaves it out."""
+        found = None if wanted is False else self.rerankers.get((source, target))
+        if wanted and found is None:
+            raise ConfigError(
+                f"no re-ranker for {source}-{target} here", remedy="align again with --rerank, or leave re-ranking out"
+            )
+        return found
+
     def vector(self, name: str, word: str) -> npt.NDArray[np.float32] | None:
         """The word's vector in the shared space, or None.
 
@@ -142,6 +163,10 @@ class AlignedSpaces:
                 place = temporary / "alignments" / f"{source}-{target}"
                 place.mkdir()
                 alignment.write_into(place)
+            for (source, target), reranker in self.rerankers.items():
+                place = temporary / "rerank" / f"{source}-{target}"
+                place.mkdir(parents=True)
+                reranker.write_into(place)
             self._write_means(temporary)
             content = {
                 "format": _FORMAT,
@@ -149,6 +174,7 @@ class AlignedSpaces:
                 "languages": list(self.spaces),
                 "sources": {name: space.source for name, space in self.spaces.items()},
                 "alignments": [list(key) for key in self.alignments],
+                "rerankers": [list(key) for key in self.rerankers],
                 "info": dict(self.info),
             }
             (temporary / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
@@ -185,7 +211,8 @@ class AlignedSpaces:
                 (source, target): Alignment.load(folder / "alignments" / f"{source}-{target}")
                 for source, target in content["alignments"]
             }
-            return cls(spaces, alignments, content["info"], cls._read_means(folder, spaces))
+            rerankers = cls._read_rerankers(folder, content.get("rerankers", []))
+            return cls(spaces, alignments, content["info"], cls._read_means(folder, spaces), rerankers)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f"incomplete: {error}", where=where, remedy="align again") from error
 
@@ -215,11 +242,21 @@ class AlignedSpaces:
                 means[source, target, int(k)] = (of_source, of_target)
         return means
 
+    @staticmethod
+    def _read_rerankers(folder: Path, keys: list[tuple[str, str]]) -> dict[tuple[str, str], Reranker]:
+        if not keys:
+            return {}
+        from isoglot.aligners.rerank import Reranker
+
+        return {(s, t): Reranker.load(folder / "rerank" / f"{s}-{t}") for s, t in keys}
+
     def _original(self, name: str) -> Space | None:
-        source = self.spaces[name].source
-        if not source or not source.endswith(".bin") or not Path(source).is_file():
-            return None
-        return load_space(source, lang=name)
+        """The file a Space came from, where it is still there and may have subwords; opened once."""
+        if name not in self._originals:
+            source = self.spaces[name].source
+            usable = source is not None and source.endswith(".bin") and Path(source).is_file()
+            self._originals[name] = load_space(source, lang=name) if usable and source is not None else None
+        return self._originals[name]
 
     def _alignment_of(self, name: str) -> tuple[Alignment, Side]:
         for (source, target), alignment in self.alignments.items():

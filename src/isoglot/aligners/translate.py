@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,9 @@ from isoglot.aligners.aligned import AlignedSpaces
 from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Neighbours
+
+if TYPE_CHECKING:
+    from isoglot.aligners.rerank import Reranker
 
 __all__ = ["InducedPair", "Translation", "confidence", "induce", "translate"]
 
@@ -50,9 +54,14 @@ def translate(
     target: str | None = None,
     k: int = 5,
     score: str = "csls",
+    rerank: bool | None = None,
     progress: Progress = silent,
 ) -> list[Translation]:
-    """The k best translations of each word. Words without a vector come back as not known."""
+    """The k best translations of each word. Words without a vector come back as not known.
+
+    `rerank`: in the order of the saved re-ranker, whose scores are shares of probability: None where there is one and
+    `score` is its own (CSLS), True insists, False keeps the plain order.
+    """
     if k < 1:
         raise ConfigError(f"the number of candidates must be at least 1, got {k}")
     source, target = aligned.direction(source, target)
@@ -62,8 +71,12 @@ def translate(
     answers = [Translation(word, source, target, known=False) for word in asked]
     if not found:
         return answers
-    retriever = aligned.retriever(source, target, score=score, progress=progress)
-    near = retriever.top(k, vectors=np.stack([v for v in vectors if v is not None]))
+    reranker = _reranker(aligned, source, target, score, rerank)
+    if reranker is not None:
+        near = reranker.retriever(aligned, progress=progress).top_words(k, [asked[i] for i in found])
+    else:
+        retriever = aligned.retriever(source, target, score=score, progress=progress)
+        near = retriever.top(k, vectors=np.stack([v for v in vectors if v is not None]))
     names = aligned.spaces[target].words
     for i, indices, scores in zip(found, near.indices, near.scores, strict=True):
         candidates = tuple((names[j], float(s)) for j, s in zip(indices, scores, strict=True) if j >= 0)
@@ -81,17 +94,25 @@ def induce(
     minimum: float = 0.0,
     score: str = "csls",
     backend: str = "exact",
+    rerank: bool | None = None,
     progress: Progress = silent,
 ) -> list[InducedPair]:
     """A dictionary: the best translation of each of the `limit` most frequent source words, in that order.
 
-    `mutual` keeps only pairs that choose each other; `minimum` only those of at least this confidence.
+    `mutual` keeps only pairs that choose each other; `minimum` only those of at least this confidence. `rerank` as in
+    `translate`: score and confidence are then the translation's share of probability. What a target word chooses is
+    always taken from the plain order.
     """
     source, target = aligned.direction(source, target)
     src, tgt = aligned.spaces[source], aligned.spaces[target]
     retriever = aligned.retriever(source, target, score=score, backend=backend, progress=progress)
     forward, backward = retriever.top_both(min(_COMPARED, len(src), len(tgt)))
     sure = confidence(forward)
+    reranker = _reranker(aligned, source, target, score, rerank)
+    if reranker is not None:
+        asked = np.arange(min(len(src), limit or len(src)))
+        forward = reranker.retriever(aligned, progress=progress).top(1, rows=asked)
+        sure = forward.scores[:, 0]
     pairs = []
     for row in range(min(len(src), limit or len(src))):
         best = int(forward.indices[row, 0])
@@ -102,6 +123,15 @@ def induce(
             )
             pairs.append(pair)
     return pairs
+
+
+def _reranker(aligned: AlignedSpaces, source: str, target: str, score: str, wanted: bool | None) -> Reranker | None:
+    """The re-ranker to use, which orders candidates found by CSLS and by nothing else."""
+    if score != "csls":
+        if wanted:
+            raise ConfigError(f"re-ranking goes by CSLS, not by {score}", remedy="leave the score or re-ranking out")
+        return None
+    return aligned.reranker(source, target, wanted)
 
 
 def confidence(neighbours: Neighbours) -> npt.NDArray[np.float32]:

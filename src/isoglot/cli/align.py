@@ -13,16 +13,22 @@ __all__ = ["align", "demo"]
 
 
 def align(
-    src: Annotated[
-        str, typer.Argument(metavar="SRC", help="Source vectors: a file, or a catalogue name (vectors/en).")
-    ],
-    tgt: Annotated[
-        str, typer.Argument(metavar="TGT", help="Target vectors: a file, or a catalogue name (vectors/fr).")
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SRC TGT",
+            help="Two files of vectors or catalogue names (vectors/en); with --pivot, LANGUAGE=FILE ...",
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
-    lexicon: Annotated[
-        str | None,
-        typer.Option("--lexicon", "-l", help="Translation pairs: a file, or a catalogue name (lexicon/en-fr)."),
+    lexicons: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lexicon", "-l", help="Pairs: a file or catalogue name (lexicon/en-fr); with --pivot, en-fr=FILE."
+        ),
+    ] = None,
+    pivot: Annotated[
+        str | None, typer.Option("--pivot", help="Align any number of languages to this one, all into its space.")
     ] = None,
     identical: Annotated[bool, typer.Option("--identical", help="Learn from words spelled the same in both.")] = False,
     numerals: Annotated[bool, typer.Option("--numerals", help="Learn from numerals found in both.")] = False,
@@ -58,6 +64,12 @@ def align(
     limit: Limit = 200_000,
     fold_case: FoldCase = False,
     score: Score = "csls",
+    rerank: Annotated[
+        bool,
+        typer.Option(
+            "--rerank", help="Also train a small model on the pairs that re-scores candidates by spelling too."
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option("--seed", help="Where all random choices come from.")] = 0,
     json: Json = False,
 ) -> None:
@@ -71,11 +83,14 @@ def align(
     \b
       isoglot align wiki.en.vec wiki.fr.vec --lexicon en-fr.txt -o en-fr
       isoglot align vectors/en vectors/fr -l lexicon/en-fr -m least-squares -o en-fr
+      isoglot align vectors/en vectors/fr -l lexicon/en-fr --rerank -o en-fr
       isoglot align en.bin de.bin --identical --test en-de.test.txt -o en-de
       isoglot align en.vec zh.vec -l en-zh.txt -m cca --set keep=0.9 -o en-zh --json
+      isoglot align en=en.vec fr=fr.vec ja=ja.vec --pivot en -l en-fr=en-fr.txt -l en-ja=en-ja.txt -o all
     """
     from isoglot.cli.console import notes, print_json, progress_bars, result_table, say
     from isoglot.cli.inputs import open_lexicon, open_space, parse_aligner
+    from isoglot.cli.pivot import align_languages
     from isoglot.errors import ConfigError, LexiconError
     from isoglot.files import check_replaceable
     from isoglot.lexicons import identical_strings
@@ -84,9 +99,35 @@ def align(
     from isoglot.retrieval import check_score
 
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=normalise, match_dimensions=match_dimensions)
+    check_score(score)
+    check_replaceable(output, marker="isoglot.json")
+    if pivot is not None:
+        if rerank:
+            raise ConfigError("--rerank works with two languages, not with --pivot")
+        align_languages(
+            files,
+            pivot,
+            chosen,
+            lexicons or [],
+            output,
+            limit=limit,
+            fold_case=fold_case,
+            seeds=seeds,
+            held_out=held_out,
+            json=json,
+        )
+        return
+    if len(files) != 2:
+        raise ConfigError(f"align takes two files, not {len(files)}", remedy="name more languages with --pivot")
+    if len(lexicons or []) > 1:
+        raise ConfigError("align takes one --lexicon", remedy="join the files, or name languages with --pivot")
+    src, tgt = files
+    lexicon = lexicons[0] if lexicons else None
     if sum((lexicon is not None, identical, numerals)) > 1:
         raise ConfigError("--lexicon, --identical and --numerals exclude each other")
     unsupervised = chosen.method.supervision == "unsupervised"
+    if rerank and (unsupervised or not (lexicon or identical or numerals)):
+        raise ConfigError("--rerank learns from translation pairs: it needs a supervised method and a --lexicon")
     if unsupervised and (identical or numerals):
         raise ConfigError(f"{method} is unsupervised: it takes no --identical or --numerals")
     if chosen.method.supervision == "supervised" and not (lexicon or identical or numerals):
@@ -94,8 +135,10 @@ def align(
             f"{method} learns from translation pairs",
             remedy="give --lexicon FILE, or --identical, or choose an unsupervised method (`isoglot methods`)",
         )
-    check_score(score)
-    check_replaceable(output, marker="isoglot.json")
+    # Beside the output, so that the same command finds it again after a kill.
+    state = output.with_name(f".{output.name}.checkpoint") if chosen.method.iterative else None
+    if state is not None and state.exists():
+        say(f"note: going on from {state}, which an earlier run left")
     with progress_bars() as progress:
         pairs = None if lexicon is None else open_lexicon(lexicon, fold_case=fold_case, progress=progress)
         gold = None if test is None else open_lexicon(test, fold_case=fold_case, progress=progress)
@@ -109,11 +152,21 @@ def align(
         elif pairs is not None:
             pairs, _ = split_lexicon(pairs, source, target, seeds=seeds, held_out=0)
         outcome = align_pair(
-            source, target, chosen, train=None if unsupervised else pairs, test=gold, score=score, progress=progress
+            source,
+            target,
+            chosen,
+            train=None if unsupervised else pairs,
+            test=gold,
+            score=score,
+            checkpoint=state,
+            rerank=rerank,
+            progress=progress,
         )
         outcome.aligned.save(output, progress=progress)
     if outcome.test_coverage is not None:
         notes(outcome.test_coverage.notes(), "test lexicon")
+    if outcome.warning:
+        say(f"warning: {outcome.warning}")
     if json:
         print_json({"output": str(output), **outcome.aligned.info})
         return

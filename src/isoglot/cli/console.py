@@ -70,6 +70,8 @@ def result_table(results: Sequence[Result], title: str | None = None) -> None:
     for result in results:
         interval = "" if result.interval is None else f"{result.interval[0]:.3f} to {result.interval[1]:.3f}"
         denominator = str(result.protocol.get("denominator", ""))
+        if "rerank" in result.protocol:
+            denominator += ", re-ranked"
         rows.append(
             [result.metric, f"{result.value:.3f}", interval, denominator, f"{result.n:,}", f"{result.coverage:.1%}"]
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
 import re
 from collections.abc import Sequence
@@ -10,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from isoglot import catalogue
-from isoglot.aligners import aligner, methods
+from isoglot.aligners import aligner
 from isoglot.aligners.base import Aligner
+from isoglot.aligners.table import read_settings
 from isoglot.cli.console import notes
-from isoglot.errors import ConfigError, InputError
+from isoglot.errors import InputError
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress
 from isoglot.spaces import Space
@@ -70,29 +70,8 @@ def parse_aligner(
         settings["normalise"] = normalise
     if match_dimensions:
         settings["match_dimensions"] = True
-    types = {field.name: str(field.type) for cls in [methods().get(name)] if cls for field in dataclasses.fields(cls)}
-    for assignment in assignments:
-        key, equals, value = assignment.partition("=")
-        if not equals:
-            raise ConfigError(f"--set takes key=value, not {assignment!r}")
-        key = key.strip().replace("-", "_")
-        settings[key] = _value(key, value.strip(), types.get(key, "str"))
+    settings.update(read_settings(name, assignments))
     return aligner(name, settings)
-
-
-def _value(key: str, text: str, kind: str) -> Any:
-    if text.lower() in ("none", "null") and "None" in kind:
-        return None
-    try:
-        if "bool" in kind:
-            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[text.lower()]
-        if "int" in kind:
-            return int(text)
-        if "float" in kind:
-            return float(text)
-    except (KeyError, ValueError):
-        raise ConfigError(f"{key} takes {kind}, not {text!r}") from None
-    return text
 
 
 def _in_catalogue(text: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Aligned", "FoldCase", "From", "Json", "Limit", "Score", "To"]
+__all__ = ["Aligned", "FoldCase", "From", "Json", "Limit", "Rerank", "Score", "To"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
 Limit = Annotated[
@@ -18,3 +18,6 @@ Aligned = Annotated[Path, typer.Argument(metavar="OUT", help="Folder written by 
 From = Annotated[str | None, typer.Option("--from", help="Source language; default: the first of the folder.")]
 To = Annotated[str | None, typer.Option("--to", help="Target language; default: the first other one.")]
 Score = Annotated[str, typer.Option("--score", help="How neighbours are ranked: csls, cosine or inverted_softmax.")]
+Rerank = Annotated[
+    bool | None, typer.Option("--rerank/--no-rerank", help="Use the folder's re-ranker; default: if there is one.")
+]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from isoglot.cli.options import Aligned, From, Json, Score, To
+from isoglot.cli.options import Aligned, From, Json, Rerank, Score, To
 
 __all__ = ["lexicon", "translate_words"]
 
@@ -24,6 +24,7 @@ def translate_words(
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1, help="How many candidates.")] = 5,
     score: Score = "csls",
+    rerank: Rerank = None,
     json: Json = False,
 ) -> None:
     """Translate words with aligned vectors.
@@ -49,7 +50,9 @@ def translate_words(
     answers = []
     with progress_bars() as progress:
         for target in targets or [name for name in aligned.names if name != first]:
-            answers += translate(aligned, asked, source=first, target=target, k=k, score=score, progress=progress)
+            answers += translate(
+                aligned, asked, source=first, target=target, k=k, score=score, rerank=rerank, progress=progress
+            )
     if set(aligned.means) != known_means:
         aligned.save_means(folder)
     if json:
@@ -97,6 +100,7 @@ def lexicon(
     ] = 0.0,
     score: Score = "csls",
     backend: Annotated[str, typer.Option("--backend", help="exact, int8, faiss or usearch.")] = "exact",
+    rerank: Rerank = None,
     json: Json = False,
 ) -> None:
     """Induce a dictionary: the best translation of every source word, with a confidence.
@@ -128,6 +132,7 @@ def lexicon(
             minimum=minimum,
             score=score,
             backend=backend,
+            rerank=rerank,
             progress=progress,
         )
     if set(aligned.means) != known_means:

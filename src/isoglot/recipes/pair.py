@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,11 @@ class PairOutcome:
     test: Lexicon | None
     test_coverage: Coverage | None
     seconds: dict[str, float]
+
+    @property
+    def warning(self) -> str:
+        """What the method itself says of its result, such as that it did not work; empty if all is well."""
+        return "; ".join(str(a.info["warning"]) for a in self.aligned.alignments.values() if a.info.get("warning"))
 
 
 def split_lexicon(
@@ -101,12 +107,18 @@ def align_pair(
     score: str = "csls",
     neighbourhood: int = 10,
     threads: int | None = None,
+    checkpoint: Path | None = None,
+    rerank: bool = False,
     progress: Progress = silent,
 ) -> PairOutcome:
-    """Fit, map both sides, and measure on `test`."""
+    """Fit, map both sides, and measure on `test`.
+
+    `checkpoint` is where an iterative method keeps its state. `rerank` also trains a re-ranker on the seeds, keeps it
+    with the aligned spaces, and reports its figures after the plain ones.
+    """
     seconds = {}
     started = time.perf_counter()
-    alignment = aligner.fit(src, tgt, train, progress=progress)
+    alignment = aligner.fit(src, tgt, train, progress=progress, checkpoint=checkpoint)
     aligned = AlignedSpaces.pair(alignment, src, tgt)
     seconds["align"] = time.perf_counter() - started
     results: list[Result] = []
@@ -126,12 +138,16 @@ def align_pair(
             progress=progress,
         )
         seconds["evaluate"] = time.perf_counter() - started
+    if rerank:
+        aligned, reranked = _reranked(aligned, src, tgt, aligner, train, test, threads, progress)
+        results += reranked
     info: dict[str, Any] = {
         "method": aligner.method.name,
         "settings": dataclasses.asdict(aligner),
         "train_pairs": alignment.info["pairs"],
         "results": [result.record() for result in results],
         "seconds": {step: round(value, 3) for step, value in seconds.items()},
+        "warning": alignment.info.get("warning"),
         "provenance": {key: alignment.info[key] for key in ("src", "tgt", "seed", "versions")},
     }
     return PairOutcome(
@@ -142,3 +158,29 @@ def align_pair(
         None if test is None else test.coverage(src, tgt),
         seconds,
     )
+
+
+def _reranked(
+    aligned: AlignedSpaces,
+    src: Space,
+    tgt: Space,
+    aligner: Aligner,
+    train: Lexicon | None,
+    test: Lexicon | None,
+    threads: int | None,
+    progress: Progress,
+) -> tuple[AlignedSpaces, list[Result]]:
+    from isoglot.aligners.rerank import Reranker
+
+    if train is None:
+        raise LexiconError("a re-ranker learns from translation pairs", remedy="give a lexicon, or leave --rerank out")
+    source, target = aligned.names
+    # Named as in the aligned folder, which tells two Spaces of one language apart.
+    src, tgt = dataclasses.replace(src, lang=source), dataclasses.replace(tgt, lang=target)
+    reranker = Reranker.train(src, tgt, train, [aligner], seed=aligner.seed, threads=threads, progress=progress)
+    aligned = aligned.with_reranker(reranker)
+    if test is None:
+        return aligned, []
+    retriever = reranker.retriever(aligned, threads=threads, progress=progress)
+    spaces = aligned.spaces[source], aligned.spaces[target]
+    return aligned, bli(*spaces, test, retriever=retriever, seed=aligner.seed, threads=threads, progress=progress)

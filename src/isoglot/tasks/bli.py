@@ -29,6 +29,7 @@ from isoglot.tasks.result import Result
 from isoglot.tasks.significance import bootstrap_intervals
 
 if TYPE_CHECKING:
+    from isoglot.aligners.rerank import RerankedRetriever
     from isoglot.retrieval import Retriever
 
 __all__ = ["MRR_DEPTH", "bli"]
@@ -48,7 +49,7 @@ def bli(
     ks: Sequence[int] = (1, 5, 10),
     identical: Literal["keep", "remove"] = "keep",
     backend: str = "exact",
-    retriever: Retriever | None = None,
+    retriever: Retriever | RerankedRetriever | None = None,
     seed: int = 0,
     bootstrap: int = 1000,
     threads: int | None = None,
@@ -66,7 +67,7 @@ def bli(
         identical: "remove" leaves out pairs of identical form, which a copy would get right.
         backend: search backend; approximate ones may miss neighbours.
         retriever: a `Retriever` already built on these vectors, to be used instead of a new one. Its own score,
-            neighbourhood and backend then hold.
+            neighbourhood and backend then hold. One that re-ranks is named in the protocol as `rerank`.
         bootstrap: resamples of sources for the 95% intervals; 0 for none.
 
     Returns:
@@ -98,9 +99,9 @@ def bli(
     asked = lexicon.restrict(src, tgt).by_source
     if not asked:
         raise _no_overlap(lexicon, src, tgt)
-    if retriever is None:
-        from isoglot.retrieval import Retriever
+    from isoglot.retrieval import Retriever
 
+    if retriever is None:
         retriever = Retriever(
             src.vectors,
             tgt.vectors,
@@ -123,8 +124,10 @@ def bli(
     settings: dict[str, Any] = {"score": retriever.score}
     if retriever.score == "csls":
         settings["neighbourhood"] = retriever.neighbourhood
-    elif retriever.score == "inverted_softmax":
+    elif isinstance(retriever, Retriever) and retriever.score == "inverted_softmax":
         settings["temperature"] = retriever.temperature
+    if not isinstance(retriever, Retriever):
+        settings["rerank"] = retriever.rerank
     settings |= {
         "backend": retriever.backend,
         "identical": identical,

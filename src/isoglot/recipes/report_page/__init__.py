@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from isoglot.recipes.report_page.answers import answers_section
 from isoglot.recipes.report_page.bands import bands_section
+from isoglot.recipes.report_page.comparison import comparison_section
 from isoglot.recipes.report_page.figures import figures_section
 from isoglot.recipes.report_page.hubs import HubnessCounts, count_hubs, hubness_section
 from isoglot.recipes.report_page.maps import LanguageMap, draw_map, maps_section
@@ -19,6 +20,7 @@ __all__ = [
     "Section",
     "answers_section",
     "bands_section",
+    "comparison_section",
     "count_hubs",
     "draw_map",
     "figures_section",

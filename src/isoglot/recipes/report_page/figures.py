@@ -91,4 +91,5 @@ def _dots(results: Sequence[Result]) -> str:
 
 
 def _group(result: Result) -> str:
-    return str(result.protocol.get("denominator", result.task))
+    name = str(result.protocol.get("denominator", result.task))
+    return f"{name}, re-ranked" if "rerank" in result.protocol else name

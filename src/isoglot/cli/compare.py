@@ -1,0 +1,125 @@
+"""`isoglot compare`: all methods on one pair of languages, in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isoglot.cli.options import FoldCase, Json, Limit
+
+if TYPE_CHECKING:
+    from isoglot.recipes.compare import Comparison
+
+__all__ = ["compare_methods"]
+
+
+def compare_methods(
+    src: Annotated[str, typer.Argument(metavar="A", help="Source vectors: a file, or a catalogue name.")],
+    tgt: Annotated[str, typer.Argument(metavar="B", help="Target vectors: a file, or a catalogue name.")],
+    lexicon: Annotated[str, typer.Option("--lexicon", "-l", help="Translation pairs: a file, or a catalogue name.")],
+    method: Annotated[
+        list[str] | None,
+        typer.Option("--method", "-m", help="Only this one, as name or name,key=value; may be repeated. Default: all."),
+    ] = None,
+    runs: Annotated[int, typer.Option("--runs", min=1, help="How many seeds for methods with random choices.")] = 1,
+    seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Pairs to learn from.")] = None,
+    held_out: Annotated[int | None, typer.Option("--held-out", min=1, help="Source words to test on.")] = None,
+    test: Annotated[str | None, typer.Option("--test", help="A lexicon of its own to test on.")] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for finished runs, comparison.json and report.html.")
+    ] = Path("comparison"),
+    src_lang: Annotated[str | None, typer.Option("--src-lang", help="Language of A.")] = None,
+    tgt_lang: Annotated[str | None, typer.Option("--tgt-lang", help="Language of B.")] = None,
+    limit: Limit = 200_000,
+    fold_case: FoldCase = False,
+    match_dimensions: Annotated[
+        bool, typer.Option("--match-dimensions", help="Reduce the side with more dimensions.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would run, and what it costs.")] = False,
+    json: Json = False,
+) -> None:
+    """Run all methods (or chosen ones) on the same pairs and words, and print one table.
+
+    Finished runs are kept in the output folder: a killed comparison goes on where it was.
+
+    Examples:
+
+    \b
+      isoglot compare vectors/en vectors/fr -l lexicon/en-fr -o en-fr-methods
+      isoglot compare en.vec de.vec -l en-de.txt -m procrustes -m "procrustes,normalise=iterative" -m rcsls
+      isoglot compare en.vec de.vec -l en-de.txt --runs 5 --json
+    """
+    from isoglot.aligners import methods
+    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.inputs import open_lexicon, open_space
+    from isoglot.errors import LexiconError
+    from isoglot.files import check_writable
+    from isoglot.recipes.compare import compare, contenders
+    from isoglot.recipes.pair import split_lexicon
+
+    chosen = contenders(method)
+    if dry_run:
+        rows = [[one.label, methods()[one.method].method.cost] for one in chosen]
+        table("Would run", ["method", "cost"], rows)
+        return
+    check_writable(output / "comparison.json")
+    with progress_bars() as progress:
+        pairs = open_lexicon(lexicon, fold_case=fold_case, progress=progress)
+        gold = None if test is None else open_lexicon(test, fold_case=fold_case, progress=progress)
+        source = open_space(src, lang=src_lang, limit=limit, fold_case=fold_case, progress=progress)
+        target = open_space(tgt, lang=tgt_lang, limit=limit, fold_case=fold_case, progress=progress)
+        train, rest = split_lexicon(pairs, source, target, seeds=seeds, held_out=held_out if gold is None else 0)
+        gold = gold or rest
+        if gold is None:
+            raise LexiconError("the lexicon is too small to hold words out", where=lexicon, remedy="give --test")
+        outcome = compare(
+            source,
+            target,
+            chosen,
+            train=train,
+            test=gold,
+            seeds=runs,
+            folder=output,
+            match_dimensions=match_dimensions,
+            progress=progress,
+        )
+    _write(outcome, output)
+    if json:
+        print_json(outcome.record())
+        return
+    rows = [
+        [
+            row.label,
+            row.supervision,
+            "" if row.mean is None else f"{row.mean:.3f}",
+            "" if row.interval is None else f"{row.interval[0]:.3f} to {row.interval[1]:.3f}",
+            str(len(row.values)),
+            "" if row.seconds is None else f"{row.seconds:.1f}",
+            "" if row.megabytes is None else f"{row.megabytes:,.0f}",
+            "" if row.p_value is None else f"{row.p_value:.3f}",
+            row.note,
+        ]
+        for row in outcome.rows
+    ]
+    title = f"{source.lang or 'source'} to {target.lang or 'target'}, {outcome.n:,} test words, {len(train):,} pairs"
+    head = ["method", "pairs", outcome.metric, "95% interval", "runs", "s", "MB", "p", "note"]
+    table(title, head, rows, right=(2, 4, 5, 6, 7))
+    say(f"written: {output / 'comparison.json'}, {output / 'report.html'}")
+
+
+def _write(outcome: Comparison, output: Path) -> None:
+    import json as json_format
+
+    from isoglot.files import atomic_path
+    from isoglot.recipes.report import Report, write_report
+    from isoglot.recipes.report_page import comparison_section
+
+    record = outcome.record()
+    with atomic_path(output / "comparison.json") as temporary:
+        temporary.write_text(json_format.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    languages = " to ".join(name or "?" for name in outcome.languages)
+    section = comparison_section("Methods compared", record["rows"], outcome.metric)
+    report = Report(f"Methods compared: {languages}", f"{outcome.n:,} test words.", sections=[section])
+    write_report(output / "report.html", report)

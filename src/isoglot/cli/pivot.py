@@ -1,0 +1,109 @@
+"""`isoglot align en=... fr=... ja=... --pivot en`: more than two languages in one space."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from isoglot.errors import ConfigError
+
+if TYPE_CHECKING:
+    from isoglot.aligners.base import Aligner
+    from isoglot.lexicons import Lexicon
+    from isoglot.progress import Progress
+
+__all__ = ["align_languages", "named_files"]
+
+
+def named_files(arguments: Sequence[str]) -> dict[str, str]:
+    """`["en=a.vec", "fr=b.vec"]` by language.
+
+    >>> named_files(["en=a.vec", "fr=b.vec"])
+    {'en': 'a.vec', 'fr': 'b.vec'}
+    """
+    files: dict[str, str] = {}
+    for argument in arguments:
+        match = re.fullmatch(r"([\w.-]{1,64})=(.+)", argument)
+        if match is None:
+            raise ConfigError(f"with --pivot every file is named, as en=FILE, not {argument!r}")
+        if match[1] in files:
+            raise ConfigError(f"{match[1]!r} is given twice")
+        files[match[1]] = match[2]
+    return files
+
+
+def align_languages(
+    arguments: Sequence[str],
+    pivot: str,
+    chosen: Aligner,
+    lexicons: Sequence[str],
+    output: Path,
+    *,
+    limit: int,
+    fold_case: bool,
+    seeds: int | None,
+    held_out: int | None,
+    json: bool,
+) -> None:
+    """Parse, run, print; see `isoglot.recipes.pivot`."""
+    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.inputs import open_space
+    from isoglot.recipes.pivot import align_to_pivot
+
+    files = named_files(arguments)
+    if pivot not in files:
+        raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(files)}")
+    with progress_bars() as progress:
+        pairs = _lexicons(list(files), pivot, lexicons, fold_case, progress)
+        spaces = {
+            name: open_space(file, lang=name, limit=limit, fold_case=fold_case, progress=progress)
+            for name, file in files.items()
+        }
+        outcome = align_to_pivot(spaces, pivot, chosen, pairs, seeds=seeds, held_out=held_out, progress=progress)
+        outcome.aligned.save(output, progress=progress)
+    if json:
+        print_json({"output": str(output), **outcome.aligned.info})
+        return
+    rows = []
+    for (source, target), results in outcome.results.items():
+        direct = outcome.direct.get((source, target))
+        low, high = results[0].interval or (0.0, 0.0)
+        rows.append(
+            [
+                f"{source} to {target}",
+                f"{results[0].value:.3f}",
+                f"{low:.3f} to {high:.3f}",
+                f"{results[0].n:,}",
+                "" if direct is None else f"{direct.value:.3f}",
+                "" if direct is None else f"{direct.value - results[0].value:+.3f}",
+            ]
+        )
+    head = ["pair", "P@1", "95% interval", "n", "aligned directly", "loss through pivot"]
+    table(f"{chosen.method.name}, all languages in the space of {pivot}", head, rows, right=(1, 3, 4, 5))
+    say(f"written to {output}; try: isoglot translate {output} --from {pivot} WORD")
+
+
+def _lexicons(
+    names: Sequence[str], pivot: str, given: Sequence[str], fold_case: bool, progress: Progress
+) -> dict[tuple[str, str], Lexicon]:
+    """Lexicons given as `en-fr=FILE`; for pairs without one, the catalogue's, where it has one."""
+    from isoglot import catalogue
+    from isoglot.cli.console import say
+    from isoglot.cli.inputs import open_lexicon
+
+    found: dict[tuple[str, str], Lexicon] = {}
+    pairs = {f"{a}-{b}": (a, b) for a, b in itertools.permutations(names, 2)}
+    for text in given:
+        label, equals, file = text.partition("=")
+        if not equals or label not in pairs:
+            raise ConfigError(f"with --pivot a lexicon is named, as {pivot}-xx=FILE, not {text!r}")
+        found[pairs[label]] = open_lexicon(file, fold_case=fold_case, progress=progress, languages=pairs[label])
+    for a, b in itertools.combinations([pivot, *(name for name in names if name != pivot)], 2):
+        name = f"lexicon/{a}-{b}"
+        if (a, b) not in found and (b, a) not in found and catalogue.has_entry(name):
+            say(f"note: using {name} of the catalogue for {a} and {b}")
+            found[a, b] = open_lexicon(name, fold_case=fold_case, progress=progress, languages=(a, b))
+    return found

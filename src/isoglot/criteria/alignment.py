@@ -1,0 +1,98 @@
+"""How good an alignment is, told without any dictionary: to choose a model, and to say "not aligned" when it is not.
+
+Both criteria look at the most confident translations that the alignment itself induces (Zhao & Eger 2022, section 4.2):
+
+- *semantic* (Lample et al. 2018): the mean cosine of these pairs. Higher is better.
+- *structural* (Dubossarsky et al. 2020): the difference of the two ordered lists of singular values of their vectors.
+  Lower is better.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.progress import Progress, silent
+from isoglot.retrieval import Retriever
+from isoglot.spaces import FloatMatrix, IntVector
+from isoglot.spaces.normalise import unit_rows
+
+__all__ = ["Criteria", "confident_pairs", "measure", "semantic_criterion", "structural_criterion"]
+
+#: How many induced translations the paper looks at.
+PAIRS = 30_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Criteria:
+    """Both criteria, over how many pairs, and which share of the words asked chose each other."""
+
+    semantic: float
+    structural: float
+    pairs: int
+    mutual: float
+
+
+def measure(
+    X: FloatMatrix,
+    Y: FloatMatrix,
+    *,
+    pairs: int = PAIRS,
+    backend: str = "exact",
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Criteria:
+    """Both criteria of mapped spaces X (n, d) and Y (m, d)."""
+    found, mutual = confident_pairs(X, Y, pairs, backend=backend, threads=threads, progress=progress)
+    A, B = X[found[:, 0]], Y[found[:, 1]]
+    return Criteria(semantic_criterion(A, B), structural_criterion(A, B), len(found), mutual)
+
+
+def confident_pairs(
+    X: FloatMatrix,
+    Y: FloatMatrix,
+    pairs: int = PAIRS,
+    *,
+    backend: str = "exact",
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> tuple[IntVector, float]:
+    """The rows (p, 2) of the most confident CSLS translations of X's rows, and the share of X's rows whose best
+    translation chooses them back."""
+    retriever = Retriever(X, Y, backend=backend, threads=threads, progress=progress)
+    there, back = retriever.top_both(1)
+    best, scores = there.indices[:, 0], there.scores[:, 0]
+    mutual = float((back.indices[best, 0] == np.arange(len(best))).mean())
+    order = np.argsort(-scores, kind="stable")[:pairs]
+    return np.stack([order, best[order]], axis=1), mutual
+
+
+def semantic_criterion(A: FloatMatrix, B: FloatMatrix) -> float:
+    """Mean cosine of matched rows (p, d).
+
+    >>> semantic_criterion(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32) * 3)
+    1.0
+    """
+    return float(np.einsum("ij,ij->i", unit_rows(A), unit_rows(B)).mean(dtype=np.float64))
+
+
+def structural_criterion(A: FloatMatrix, B: FloatMatrix) -> float:
+    """Mean absolute difference of the ordered singular values of matched rows, as a share of their mean.
+
+    As a share, so that the figure depends neither on how many pairs there are nor on the vectors' scale.
+
+    >>> structural_criterion(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32) * 3)
+    0.0
+    """
+    values = [_singular_values(unit_rows(M)) for M in (A, B)]
+    d = min(len(values[0]), len(values[1]))
+    scale = np.mean(np.concatenate(values))
+    return float(np.abs(values[0][:d] - values[1][:d]).mean() / scale) if scale else 0.0
+
+
+def _singular_values(M: FloatMatrix) -> npt.NDArray[np.float64]:
+    # By way of M'M, which is small however many rows there are.
+    values: npt.NDArray[np.float64] = np.sqrt(np.clip(np.linalg.eigvalsh(M.T.astype(np.float64) @ M), 0, None))[::-1]
+    return values

@@ -1,0 +1,77 @@
+"""All methods in one table and one plot, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from isoglot.recipes.report_page.page import Section
+from isoglot.recipes.report_page.plots import plot
+from isoglot.recipes.report_page.tables import escape, percent, table
+
+__all__ = ["comparison_section"]
+
+
+def comparison_section(title: str, rows: Sequence[Mapping[str, Any]], metric: str) -> Section:
+    """`rows`: records of a comparison (`label`, `supervision`, `mean`, `values`, `interval`, `seconds`, `megabytes`,
+    `p_value`, `note`), best first."""
+    measured = [row for row in rows if row["mean"] is not None]
+    head = ["method", "pairs", f"{metric}, %", "95% interval", "seeds", "seconds", "MB", "p against best", "note"]
+    lines = [
+        [
+            row["label"],
+            row["supervision"],
+            "" if row["mean"] is None else percent(row["mean"]),
+            "" if row["interval"] is None else f"{percent(row['interval'][0])} – {percent(row['interval'][1])}",
+            len(row["values"]) or "",
+            "" if row["seconds"] is None else f"{row['seconds']:.1f}",
+            "" if row["megabytes"] is None else f"{row['megabytes']:,.0f}",
+            "" if row["p_value"] is None else f"{row['p_value']:.3f}",
+            row["note"],
+        ]
+        for row in rows
+    ]
+    lead = (
+        "All methods saw the same pairs and were asked the same words. Intervals are bootstraps over test words; "
+        "p is that of a paired test against the first line."
+    )
+    picture = _dots(measured, metric) if measured else ""
+    return Section(title, picture + table(head, lines, numeric=[2, 3, 4, 5, 6, 7]), lead)
+
+
+def _dots(rows: Sequence[Mapping[str, Any]], metric: str) -> str:
+    values = [100 * row["mean"] for row in rows]
+    bounds = [row["interval"] or (row["mean"], row["mean"]) for row in rows]
+    trace = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": values,
+        "y": list(range(len(rows))),
+        "text": [escape(f"{row['label']}: {percent(row['mean'])}%") for row in rows],
+        "hovertemplate": "%{text}<extra></extra>",
+        "marker": {
+            "size": 10,
+            "color": ["--tgt" if row["supervision"] == "unsupervised" else "--src" for row in rows],
+        },
+        "error_x": {
+            "type": "data",
+            "symmetric": False,
+            "array": [max(0.0, 100 * high - value) for (_, high), value in zip(bounds, values, strict=True)],
+            "arrayminus": [max(0.0, value - 100 * low) for (low, _), value in zip(bounds, values, strict=True)],
+            "thickness": 2,
+            "width": 4,
+        },
+        "showlegend": False,
+    }
+    layout = {
+        "xaxis": {"title": {"text": f"{metric}, % (orange: without pairs)"}, "rangemode": "tozero", "zeroline": False},
+        "yaxis": {
+            "tickvals": list(range(len(rows))),
+            "ticktext": [escape(row["label"]) for row in rows],
+            "range": [len(rows) - 0.5, -0.5],
+            "zeroline": False,
+            "automargin": True,
+        },
+    }
+    spoken = "; ".join(f"{row['label']} {percent(row['mean'])}%" for row in rows)
+    return plot([trace], layout, label=f"Methods compared: {spoken}", height=110 + 28 * len(rows))

@@ -1,0 +1,160 @@
+"""The unsupervised MUSE: its start, its game, and that it says so when nothing was aligned."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from scipy.linalg import sqrtm
+
+from isoglot.aligners import _adversarial, checkpoint, muse
+from isoglot.aligners._adversarial import SCHEDULES, Adversary
+from isoglot.aligners.muse import Muse, chance_level, distribution_start, judge, principal_start
+from isoglot.aligners.refinement import nearest_rotation
+from isoglot.errors import ConfigError
+
+torch = pytest.importorskip("torch")
+
+TINY = dataclasses.replace(SCHEDULES["quick"], hidden=16, batch=16, epochs=2, steps=5)
+
+
+def twins(n=300, d=10, noise=0.02, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * np.linspace(2, 0.5, d)
+    turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
+    return X.astype(np.float32), (X @ turn + noise * rng.normal(size=(n, d))).astype(np.float32), turn
+
+
+def right(alignment, X, Y):
+    A, B = alignment.transform(X), alignment.transform(Y, "tgt")
+    A, B = (M / np.linalg.norm(M, axis=1, keepdims=True) for M in (A, B))
+    return ((A @ B.T).argmax(1) == np.arange(len(A))).mean()
+
+
+def test_a_rotation_is_found_and_reported():
+    X, Y, _ = twins()
+    alignment = Muse().fit(X, Y)
+    assert right(alignment, X, Y) > 0.97
+    assert alignment.info["aligned"]
+    assert "warning" not in alignment.info
+    assert alignment.info["start"] == "distribution"
+    assert [fact["start"] for fact in alignment.info["starts"]] == ["distribution"]
+
+
+def test_spaces_that_have_nothing_in_common_are_reported_as_not_aligned(monkeypatch):
+    monkeypatch.setattr(muse, "SCHEDULES", {"quick": TINY})
+    rng = np.random.default_rng(0)
+    alignment = Muse(restarts=2).fit(rng.normal(size=(400, 20)), rng.normal(size=(400, 20)))
+    assert not alignment.info["aligned"]
+    assert alignment.info["warning"].startswith("not aligned: ")
+    assert "chance" in alignment.info["verdict"]
+    starts = [fact["start"] for fact in alignment.info["starts"]]
+    assert starts == ["distribution", "principal", "adversarial 0", "adversarial 1"]
+    best = max(alignment.info["starts"], key=lambda fact: fact["semantic"])
+    assert alignment.info["start"] == best["start"]
+
+
+def test_chance_is_that_of_refined_maps():
+    """A refined random rotation looks much better than a plain one; only the former is a fair comparison."""
+    from isoglot.aligners.refinement import induce
+
+    rng = np.random.default_rng(1)
+    X, Y = (rng.normal(size=(400, 20)).astype(np.float32) for _ in range(2))
+    chance = chance_level(X, Y, runs=2)
+    plain = induce(X, Y, np.linalg.qr(rng.normal(size=(20, 20)))[0].astype(np.float32)).criterion
+    assert (chance > plain + 0.02).all()
+    assert not judge(float(chance.max()), chance).aligned
+    assert judge(0.99, chance).aligned
+
+
+def test_sorted_similarities_are_rows_of_the_matrix_root():
+    X, _, _ = twins(40, 5)
+    expected = np.sort(np.real(sqrtm(X.astype(np.float64) @ X.T)), axis=1)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    expected -= expected.mean(0)
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(muse._sorted_similarities(X), expected, atol=1e-3)
+
+
+def test_distribution_start_takes_vocabularies_of_different_size():
+    X, Y, turn = twins(noise=0.0)
+    np.testing.assert_allclose(distribution_start(X, Y), turn, atol=1e-3)
+    assert distribution_start(X, Y[:200]).shape == (10, 10)
+
+
+def test_principal_start_needs_no_common_words():
+    """Two samples of one skewed density: no word has a twin, the shape alone tells the turn."""
+    rng = np.random.default_rng(0)
+    X, other = (rng.exponential(size=(3000, 4)) * [4, 3, 2, 1] for _ in range(2))
+    turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    found = principal_start(X.astype(np.float32), (other @ turn).astype(np.float32))
+    assert np.trace(found.T @ turn) / 4 > 0.98
+
+
+def test_the_adversarial_game_finds_a_turn_in_the_plane():
+    """Three unequal clusters: one turn alone makes the densities agree."""
+    rng = np.random.default_rng(0)
+    centres = np.array([[2.0, 0.0], [-0.5, 1.0], [-1.0, -1.5]])
+    X = centres[rng.choice(3, 600, p=[0.5, 0.3, 0.2])] + 0.1 * rng.normal(size=(600, 2))
+    turn = np.array([[np.cos(0.7), np.sin(0.7)], [-np.sin(0.7), np.cos(0.7)]])
+    X, Y = X.astype(np.float32), (X @ turn).astype(np.float32)
+    schedule = dataclasses.replace(SCHEDULES["quick"], hidden=32, batch=64, steps=150, critic_steps=3, map_rate=1)
+    game = Adversary(X, Y, schedule, (0,))
+    for epoch in range(4):
+        game.epoch(epoch, 0.1)
+    found = nearest_rotation(game.W)
+    assert np.trace(found.T @ turn) / 2 > 0.9  # cosine of the angle that is left; .76 at the start
+    assert np.abs(game.W @ game.W.T - np.eye(2)).max() < 0.2
+
+
+def test_a_game_taken_up_from_its_state_goes_on_the_same_way():
+    X, Y, _ = twins()
+    unbroken = Adversary(X, Y, TINY, (3,))
+    unbroken.epoch(0, 0.1)
+    taken_up = Adversary(X, Y, TINY, (3,), {name: array.copy() for name, array in unbroken.tensors.items()})
+    for game in (unbroken, taken_up):
+        game.epoch(1, 0.1)
+    for name, array in unbroken.tensors.items():
+        np.testing.assert_array_equal(taken_up.tensors[name], array)
+    assert not np.array_equal(Adversary(X, Y, TINY, (4,)).tensors["critic0"], unbroken.tensors["critic0"])
+
+
+def test_published_schedule():
+    paper = SCHEDULES["paper"]
+    assert (paper.hidden, paper.batch, paper.critic_steps, paper.rate, paper.orthogonality) == (2048, 32, 5, 0.1, 0.001)
+    assert paper.map_rate == 1
+    assert paper.steps * paper.batch == 1_000_000
+    assert (_adversarial.DROPOUT, _adversarial.SMOOTHING) == (0.1, 0.1)
+
+
+@pytest.mark.parametrize("wrong", [{"starts": "luck"}, {"starts": ""}, {"restarts": 0}, {"schedule": "none"}])
+def test_settings_are_checked(wrong):
+    X, Y, _ = twins(40)
+    with pytest.raises(ConfigError):
+        Muse(**wrong).fit(X, Y)
+
+
+@pytest.mark.parametrize("after", [1, 3, 6])
+def test_a_run_killed_among_its_restarts_goes_on_to_the_same_result(after, tmp_path, monkeypatch):
+    monkeypatch.setattr(muse, "SCHEDULES", {"quick": TINY})
+    monkeypatch.setattr(checkpoint.Checkpoint, "seconds", 0.0)
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(120, 6)), rng.normal(size=(120, 6))
+    aligner = Muse(starts="adversarial", restarts=2, rounds=1)
+    unbroken = aligner.fit(X, Y)
+    save, saved = checkpoint.Checkpoint.save, []
+
+    def save_then_stop(self, step, tensors, facts=None):
+        save(self, step, tensors, facts)
+        saved.append(step)
+        if len(saved) == after:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint.Checkpoint, "save", save_then_stop)
+    with pytest.raises(KeyboardInterrupt):
+        aligner.fit(X, Y, checkpoint=tmp_path / "state")
+    resumed = aligner.fit(X, Y, checkpoint=tmp_path / "state")
+    np.testing.assert_array_equal(resumed.transform(X), unbroken.transform(X))
+    assert resumed.info["starts"] == unbroken.info["starts"]
+    assert resumed.info["history"] == unbroken.info["history"]

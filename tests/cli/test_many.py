@@ -1,0 +1,78 @@
+"""`isoglot compare` and `isoglot align --pivot`."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from isoglot.lexicons import Lexicon
+from isoglot.spaces import Space
+
+
+def test_compare_prints_one_table_and_keeps_its_runs(isoglot, languages, tmp_path):
+    command = [
+        "compare", "north.vec", "south.vec", "-l", "north-south.txt", "-m", "procrustes", "-m", "cca,keep=0.9",
+        "-m", "identity", "-o", tmp_path / "out",
+    ]  # fmt: skip
+    done = isoglot(*command, cwd=languages)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.index("procrustes") < done.stdout.index("identity")
+    assert "cca,keep=0.9" in (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert len(list((tmp_path / "out" / "runs").iterdir())) == 3
+    document = json.loads(isoglot(*command, "--json", cwd=languages).stdout)
+    assert document == json.loads((tmp_path / "out" / "comparison.json").read_text("utf-8"))
+    assert document["rows"][-1]["label"] == "identity"
+
+
+def test_compare_dry_run_and_mistakes(isoglot, languages, tmp_path):
+    done = isoglot("compare", "north.vec", "south.vec", "-l", "north-south.txt", "--dry-run", cwd=languages)
+    assert done.returncode == 0
+    assert "procrustes" in done.stdout
+    done = isoglot("compare", "north.vec", "south.vec", "-l", "north-south.txt", "-m", "procrustis", cwd=languages)
+    assert done.returncode == 2
+    assert "did you mean" in done.stderr
+
+
+@pytest.fixture(scope="module")
+def third(languages):
+    """A third language: the south's vectors under other names."""
+    south = Space.load(languages / "south.vec")
+    Space("east", [f"{word}o" for word in south.words], south.vectors[:, ::-1].copy()).save(languages / "east.vec")
+    pairs = Lexicon.load(languages / "north-south.txt").pairs
+    Lexicon([(a, f"{b}o") for a, b in pairs]).save(languages / "north-east.txt")
+    Lexicon([(word, f"{word}o") for word in south.words]).save(languages / "south-east.txt")
+    return languages
+
+
+def test_three_languages_through_a_pivot(isoglot, third, tmp_path):
+    done = isoglot(
+        "align", "north=north.vec", "south=south.vec", "east=east.vec", "--pivot", "north",
+        "-l", "north-south=north-south.txt", "-l", "north-east=north-east.txt", "-l", "south-east=south-east.txt",
+        "-o", tmp_path / "all", cwd=third,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "south to east" in done.stdout
+    word = Space.load(third / "south.vec").words[5]
+    answers = json.loads(isoglot("translate", tmp_path / "all", "--from", "south", word, "--json").stdout)
+    assert {answer["target"] for answer in answers} == {"north", "east"}
+    into_east = next(answer for answer in answers if answer["target"] == "east")
+    assert into_east["candidates"][0]["word"] == f"{word}o"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["north.vec", "south.vec", "east.vec", "-l", "north-south.txt"], "two files"),
+        (["north.vec", "south.vec", "--pivot", "north"], "en=FILE"),
+        (["north=north.vec", "south=south.vec", "--pivot", "west"], "pivot"),
+        (["north=north.vec", "south=south.vec", "--pivot", "north"], "no lexicon between"),
+        (["north=north.vec", "south=south.vec", "--pivot", "north", "-l", "x.txt"], "named"),
+    ],
+)
+def test_mistakes(isoglot, third, tmp_path, arguments, said):
+    done = isoglot("align", *arguments, "-o", tmp_path / "out", cwd=third)
+    assert done.returncode == 2
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert said in done.stderr
+    assert not (tmp_path / "out").exists()

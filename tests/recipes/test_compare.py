@@ -1,0 +1,66 @@
+"""Comparisons: one table for all, resumable, and a method that cannot run is a line, not an end."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from isoglot.errors import ConfigError
+from isoglot.recipes.compare import compare, contenders
+from isoglot.recipes.pair import split_lexicon
+from isoglot.simulate import simulate_pair
+
+
+@pytest.fixture(scope="module")
+def data():
+    pair = simulate_pair(n_words=700, dim=20, noise=0.6, seed=2)
+    train, test = split_lexicon(pair.lexicon, pair.src, pair.tgt)
+    return pair.src, pair.tgt, train, test
+
+
+def test_rows_are_ranked_and_told_apart(data):
+    src, tgt, train, test = data
+    chosen = contenders(["identity", "procrustes", "least-squares,ridge=0.5"])
+    outcome = compare(src, tgt, chosen, train=train, test=test)
+    means = [row.mean for row in outcome.rows]
+    assert means == sorted(means, reverse=True)
+    last = outcome.rows[-1]
+    assert last.label == "identity"
+    assert last.p_value is not None
+    assert last.p_value < 0.01
+    assert outcome.rows[0].p_value is None
+    assert {row.label for row in outcome.rows} == {"identity", "procrustes", "least-squares,ridge=0.5"}
+    json.dumps(outcome.record(), allow_nan=False)
+
+
+def test_finished_runs_are_not_repeated(data, tmp_path, monkeypatch):
+    src, tgt, train, test = data
+    first = compare(src, tgt, contenders(["procrustes"]), train=train, test=test, folder=tmp_path)
+
+    def refuse(*_, **__):
+        raise AssertionError("ran again")
+
+    monkeypatch.setattr("isoglot.recipes.compare.align_pair", refuse)
+    again = compare(src, tgt, contenders(["procrustes"]), train=train, test=test, folder=tmp_path)
+    assert again.rows[0].values == first.rows[0].values
+    with pytest.raises(AssertionError, match="ran again"):
+        compare(src, tgt, contenders(["procrustes"]), train=train.head(50), test=test, folder=tmp_path)
+
+
+def test_a_method_that_cannot_run_says_why(data):
+    src, tgt, train, test = data
+    narrow = tgt.with_vectors(tgt.vectors[:, :10])
+    outcome = compare(src, narrow, contenders(["procrustes", "cca"]), train=train, test=test)
+    failed = next(row for row in outcome.rows if row.label == "procrustes")
+    assert failed.mean is None
+    assert "dimensions" in failed.note
+    assert next(row for row in outcome.rows if row.label == "cca").mean is not None
+
+
+def test_unknown_methods_and_settings_stop_before_anything_runs():
+    with pytest.raises(ConfigError, match="did you mean"):
+        contenders(["procrustis"])
+    with pytest.raises(ConfigError, match="did you mean"):
+        contenders(["cca,kep=0.5"])
+    assert contenders(["procrustes,normalise=unit+centre"])[0].settings == {"normalise": "unit,centre"}
