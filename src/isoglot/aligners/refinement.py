@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from isoglot.aligners._held_out import source_weights
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.checkpoint import SavedState, Tensors
@@ -245,10 +246,7 @@ def nearest_rotation(W: FloatMatrix) -> FloatMatrix:
 
 def pair_weights(pairs: IntVector, balanced: bool) -> npt.NDArray[np.float64]:
     """One over the number of translations that each pair's source word has, or ones; (p,)."""
-    if not balanced:
-        return np.ones(len(pairs))
-    _, inverse, counts = np.unique(pairs[:, 0], return_inverse=True, return_counts=True)
-    return 1.0 / counts[inverse]
+    return source_weights(pairs) if balanced else np.ones(len(pairs))
 
 
 def _seed_map(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, balanced: bool) -> FloatMatrix:
