@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -32,7 +33,9 @@ _SECONDS_BETWEEN_LINES = 10.0
 
 def out() -> Console:
     """Standard output; made anew so that a redirected stream is seen."""
-    return Console(highlight=False, soft_wrap=True)
+    # A file or pipe has no width of its own, and the usual 80 columns fold tables to shreds.
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 132
+    return Console(highlight=False, soft_wrap=True, width=width)
 
 
 def say(text: str) -> None:
