@@ -28,7 +28,7 @@ Vector = npt.NDArray[np.float32]
 
 @method(
     "contrastive",
-    "linear maps tuned against the nearest wrong translations; the most accurate with a dictionary",
+    "linear maps tuned against the nearest wrong translations",
     supervision="supervised",
     linear=True,
     cost="a round: a search of both vocabularies up to the cutoff, O(c² d), and a few passes over the pairs",
