@@ -3,6 +3,7 @@
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Method, Problem, method
 from isoglot.aligners.cca import CCA, cca
+from isoglot.aligners.cognates import Cognates
 from isoglot.aligners.contrastive import Contrastive
 from isoglot.aligners.dema import DemaBWE
 from isoglot.aligners.gbdd import GBDD
@@ -26,6 +27,7 @@ __all__ = [
     "RCSLS",
     "Aligner",
     "Alignment",
+    "Cognates",
     "Contrastive",
     "DemaBWE",
     "GeoMM",

@@ -18,6 +18,7 @@ from isoglot.aligners._torch import few_threads, import_torch
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.refinement import Refinement, balanced_procrustes, induce, nearest_rotation, pair_weights, refine
+from isoglot.aligners.verdict import judged
 from isoglot.errors import ConfigError, LexiconError
 from isoglot.spaces import FloatMatrix, IntVector
 
@@ -77,7 +78,7 @@ class DemaBWE(Aligner):
     rounds: int = 5
     trial: int = 5_000
     dictionary: int = 15_000
-    backend: str = "exact"
+    backend: str = "auto"
 
     def _fit(self, problem: Problem) -> Alignment:
         if min(self.steps, self.batch, self.components, self.trial) < 1 or self.epochs < 0:
@@ -98,6 +99,8 @@ class DemaBWE(Aligner):
             after=matching.save_refinement,
         )
         info = {**state.info, "seeds": kind, "seed_pairs": len(pairs), "epochs": matching.history}
+        if not len(problem.pairs):
+            info |= judged(problem, state.best, seed=self.seed).info
         return LinearAlignment.learned(W_src=state.best, info=info)
 
 

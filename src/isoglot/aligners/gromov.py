@@ -16,8 +16,9 @@ import numpy as np
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.procrustes import procrustes
-from isoglot.aligners.refinement import Refinement, refine
+from isoglot.aligners.refinement import refine_found
 from isoglot.aligners.transport import transport_plan
+from isoglot.aligners.verdict import judged
 from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
@@ -71,23 +72,17 @@ class GromovWasserstein(Aligner):
             )
         saved = problem.checkpoint.load()
         history: list[dict[str, Any]] = list(saved.facts["stages"]) if saved else []
-        if saved and "best" in saved.tensors:
-            state = Refinement.resumed(dataclasses.replace(saved, step=saved.step - self.stages))
-        else:
-            state = Refinement.start(self._matched(problem, history))
-        state = refine(
-            problem.X,
-            problem.Y,
-            state,
+        state = refine_found(
+            problem,
+            lambda: self._matched(problem, history),
+            steps=self.stages,
+            facts={"stages": history},
             rounds=self.rounds,
             frequent=self.frequent,
-            progress=problem.progress,
-            after=lambda now: problem.checkpoint.save(
-                self.stages + now.round, now.tensors, {**now.facts, "stages": history}
-            ),
         )
-        info = {**state.info, "plan_cost": history[-1]["cost"], "stages": history}
-        return LinearAlignment.learned(W_src=state.best, info=info)
+        found = {"plan_cost": history[-1]["cost"], "stages": history}
+        verdict = judged(problem, state.best, seed=self.seed)
+        return LinearAlignment.learned(W_src=state.best, info={**state.info, **found, **verdict.info})
 
     def _matched(self, problem: Problem, history: list[dict[str, Any]]) -> FloatMatrix:
         """The rotation that the plan between frequent words gives; one checkpoint a stage."""

@@ -22,7 +22,8 @@ import numpy.typing as npt
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.procrustes import procrustes
-from isoglot.aligners.refinement import Refinement, refine
+from isoglot.aligners.refinement import refine_found
+from isoglot.aligners.verdict import judged
 from isoglot.errors import ConfigError
 from isoglot.retrieval import Retriever
 from isoglot.spaces import FloatMatrix, IntVector
@@ -87,26 +88,17 @@ class MiniVec2Vec(Aligner):
         middle = self.neighbour_rounds + self.cluster_rounds
         saved = problem.checkpoint.load()
         facts: dict[str, Any] = dict(saved.facts) if saved else {"anchor_agreement": [], "middle": []}
-        if saved and "best" in saved.tensors:
-            state = Refinement.resumed(dataclasses.replace(saved, step=saved.step - self.runs - middle))
-        else:
-            state = Refinement.start(self._middle(problem, X, Y, facts))
-        state = refine(
-            problem.X,
-            problem.Y,
-            state,
+        state = refine_found(
+            problem,
+            lambda: self._middle(problem, X, Y, facts),
+            steps=self.runs + middle,
+            facts=facts,
             rounds=self.rounds,
             frequent=self.frequent,
-            progress=problem.progress,
-            after=lambda now: problem.checkpoint.save(
-                self.runs + middle + now.round, now.tensors, {**facts, **now.facts}
-            ),
         )
-        info = {
-            **state.info,
-            "anchor_agreement": float(np.mean(facts["anchor_agreement"])),
-            "middle": facts["middle"],
-        }
+        agreement = float(np.mean(facts["anchor_agreement"]))
+        verdict = judged(problem, state.best, seed=self.seed)
+        info = {**state.info, "anchor_agreement": agreement, "middle": facts["middle"], **verdict.info}
         return LinearAlignment.learned(W_src=state.best, info=info)
 
     def _described(

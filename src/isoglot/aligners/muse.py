@@ -20,22 +20,18 @@ from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.procrustes import procrustes
 from isoglot.aligners.refinement import Refinement, induce, nearest_rotation, refine
+from isoglot.aligners.self_learning import similarity_start
+from isoglot.aligners.verdict import chance_level, judge, judged
 from isoglot.errors import ConfigError
-from isoglot.retrieval import Retriever
 from isoglot.spaces import FloatMatrix
-from isoglot.spaces.normalise import unit_rows
 
-__all__ = ["Muse", "Verdict", "chance_level", "distribution_start", "judge", "principal_start"]
+__all__ = ["Muse", "distribution_start", "principal_start"]
 
 STARTS = ("distribution", "principal", "adversarial")
 #: The standard deviation of the numbers that the discriminator sees.
 SPREAD = 0.35
-#: Random rotations that are refined to learn what chance looks like.
-CHANCE_RUNS = 3
 #: Refinement rounds by which starts are compared, with each other and with chance.
 TRIAL_ROUNDS = 5
-#: How far above chance a criterion must lie, as a share of the way from there to the criterion's largest value, 1.
-MARGIN = 0.12
 
 
 @method(
@@ -82,7 +78,7 @@ class Muse(Aligner):
     trial: int = 5_000
     rounds: int = 5
     dictionary: int = 15_000
-    backend: str = "exact"
+    backend: str = "auto"
 
     def _fit(self, problem: Problem) -> Alignment:
         runs, schedule = self._runs(), self._schedule()
@@ -99,9 +95,7 @@ class Muse(Aligner):
             progress=progress,
             after=search.save_refinement,
         )
-        words = slice(self.trial)
-        final = induce(problem.X[words], problem.Y[words], state.best, backend=self.backend)
-        verdict = judge(final.criterion, search.chance)
+        verdict = judged(problem, state.best, seed=self.seed)
         info = {**state.info, **verdict.info, "start": search.best_run, "starts": search.history}
         return LinearAlignment.learned(W_src=state.best, info=info)
 
@@ -122,71 +116,13 @@ class Muse(Aligner):
         return SCHEDULES[self.schedule]
 
 
-@dataclasses.dataclass(frozen=True)
-class Verdict:
-    """Whether a criterion is clearly above chance, and a sentence about it."""
-
-    aligned: bool
-    reason: str
-    chance: float
-
-    @property
-    def info(self) -> dict[str, Any]:
-        told = {"aligned": self.aligned, "verdict": self.reason, "chance": self.chance}
-        return told if self.aligned else {**told, "warning": f"not aligned: {self.reason}"}
-
-
-def judge(criterion: float, chance: npt.NDArray[np.float64]) -> Verdict:
-    """Compare the semantic criterion of a refined map with those of refined random rotations, (runs,).
-
-    >>> judge(0.6, np.array([0.38, 0.4])).aligned, judge(0.42, np.array([0.38, 0.4])).aligned
-    (True, False)
-    """
-    level = float(chance.max())
-    needed = level + MARGIN * (1 - level)
-    aligned = criterion >= needed
-    how = "at least" if aligned else "below"
-    reason = (
-        f"the induced dictionary's mean cosine is {criterion:.3f}, {how} the {needed:.3f} that would be "
-        f"clearly above chance ({level:.3f}, random rotations refined the same way)"
-    )
-    return Verdict(aligned, reason, level)
-
-
-def chance_level(
-    X: FloatMatrix,
-    Y: FloatMatrix,
-    *,
-    seed: int = 0,
-    runs: int = CHANCE_RUNS,
-    rounds: int = 2 * TRIAL_ROUNDS,
-    backend: str = "exact",
-) -> npt.NDArray[np.float64]:
-    """Semantic criteria (runs,) of random rotations refined for so many rounds: what comes out when nothing is aligned.
-
-    Refinement makes any map look better, as it looks for pairs that are close and brings them closer; a map must
-    therefore be compared with refined random maps, not with plain ones.
-    """
-    criteria = []
-    for run in range(runs):
-        rng = np.random.default_rng([seed, run])
-        turn = np.linalg.qr(rng.normal(size=(X.shape[1], X.shape[1])))[0].astype(np.float32)
-        criteria.append(refine(X, Y, turn, rounds=rounds, backend=backend).criterion)
-    return np.array(criteria)
-
-
 def distribution_start(X: FloatMatrix, Y: FloatMatrix, words: int = 4_000) -> FloatMatrix:
     """The rotation (d, d) for pairs of words whose sorted similarities to all others of their language look alike.
 
-    Artetxe, Labaka and Agirre 2018, "A robust self-learning method for fully unsupervised cross-lingual mappings".
     Both sides are cut to the same number of words.
     """
-    n = min(words, len(X), len(Y))
-    X, Y = X[:n], Y[:n]
-    there, back = Retriever(_sorted_similarities(X), _sorted_similarities(Y)).top_both(1)
-    i = np.concatenate([np.arange(n), back.indices[:, 0]])
-    j = np.concatenate([there.indices[:, 0], np.arange(n)])
-    return procrustes(X[i], Y[j])
+    pairs = similarity_start(X, Y, words)
+    return procrustes(X[pairs[:, 0]], Y[pairs[:, 1]])
 
 
 def principal_start(X: FloatMatrix, Y: FloatMatrix) -> FloatMatrix:
@@ -209,16 +145,6 @@ def _directions(X: FloatMatrix) -> npt.NDArray[np.float64]:
     skewness = ((centred @ vectors) ** 3).sum(axis=0)
     turned: npt.NDArray[np.float64] = vectors * np.where(skewness < 0, -1.0, 1.0)
     return turned
-
-
-def _sorted_similarities(X: FloatMatrix) -> FloatMatrix:
-    """Each row: the sorted entries of that row of the square root of X X', (n, n)."""
-    values, vectors = np.linalg.eigh(X.T.astype(np.float64) @ X)
-    quarter = np.where(values > values[-1] * 1e-10, np.clip(values, 1e-300, None) ** -0.25, 0)
-    half = (X @ (vectors * quarter)).astype(np.float32)  # (X X')^(1/2) = half half'
-    similarities = np.sort(half @ half.T, axis=1)
-    similarities = unit_rows(similarities)
-    return unit_rows(similarities - similarities.mean(axis=0))
 
 
 class _Search:

@@ -37,6 +37,7 @@ __all__ = [
     "nearest_rotation",
     "pair_weights",
     "refine",
+    "refine_found",
 ]
 
 
@@ -78,7 +79,7 @@ class MuseSupervised(Aligner):
     keep_seeds: float = 0.0
     balanced: bool = True
     neighbourhood: int = 10
-    backend: str = "exact"
+    backend: str = "auto"
 
     def _fit(self, problem: Problem) -> Alignment:
         if self.keep_seeds < 0:
@@ -167,7 +168,7 @@ def refine(
     vocabulary: int | None = None,
     seeds: tuple[IntVector, npt.NDArray[np.float64]] | None = None,
     neighbourhood: int = 10,
-    backend: str = "exact",
+    backend: str = "auto",
     threads: int | None = None,
     progress: Progress = silent,
     after: Callable[[Refinement], None] = lambda state: None,
@@ -198,6 +199,36 @@ def refine(
     return state
 
 
+def refine_found(
+    problem: Problem,
+    find: Callable[[], FloatMatrix],
+    *,
+    steps: int,
+    facts: Mapping[str, Any],
+    rounds: int,
+    frequent: int,
+) -> Refinement:
+    """The last stage of methods that first find a map in `steps` of their own, in one checkpoint with those.
+
+    `find` gives the map (d, d), going on from the checkpoint if there is one; a checkpoint of this stage skips it.
+    `facts` are kept beside the refinement's own.
+    """
+    saved = problem.checkpoint.load()
+    if saved and "best" in saved.tensors:
+        state = Refinement.resumed(dataclasses.replace(saved, step=saved.step - steps))
+    else:
+        state = Refinement.start(find())
+    return refine(
+        problem.X,
+        problem.Y,
+        state,
+        rounds=rounds,
+        frequent=frequent,
+        progress=problem.progress,
+        after=lambda now: problem.checkpoint.save(steps + now.round, now.tensors, {**facts, **now.facts}),
+    )
+
+
 def induce(
     X: FloatMatrix,
     Y: FloatMatrix,
@@ -206,7 +237,7 @@ def induce(
     frequent: int = 15_000,
     criterion_pairs: int = 10_000,
     neighbourhood: int = 10,
-    backend: str = "exact",
+    backend: str = "auto",
     threads: int | None = None,
 ) -> Induced:
     """The dictionary among the first `frequent` words that X W induces in Y, and how good it looks.

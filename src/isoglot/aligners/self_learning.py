@@ -11,6 +11,7 @@ round: a translation is available with the same probability, and similarities ar
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,10 @@ from isoglot.errors import ConfigError
 from isoglot.retrieval import Retriever
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["SelfLearning", "induce_pairs", "learn_dictionary", "similarity_start"]
+__all__ = ["SelfLearning", "annealed", "induce_pairs", "learn_dictionary", "similarity_start"]
+
+#: By this share of the rounds of `annealed` all candidates are available.
+_ALL_AVAILABLE = 0.7
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,6 +96,32 @@ def learn_dictionary(
         )
     problem.progress("self-learning", 1, 1)
     return best_pairs, {"rounds": done + 1, "dictionary": len(best_pairs), "similarity": round(float(best), 6)}
+
+
+def annealed(
+    X: FloatMatrix,
+    Y: FloatMatrix,
+    W: FloatMatrix,
+    *,
+    seed: int,
+    rounds: int = 20,
+    first: int = 0,
+    available: float = 0.1,
+    after: Callable[[int, FloatMatrix], None] = lambda done, W: None,
+) -> FloatMatrix:
+    """Self-learning of a rotation W (d, d) in a fixed number of rounds, from round `first` on.
+
+    The share of candidates grows from `available` to all of them by a constant factor a round, so that there is no
+    waiting for the dictionary to settle: a fraction of the cost of `learn_dictionary`. `after` each round gets the
+    number of rounds done and the map.
+    """
+    settings = SelfLearning()
+    for step in range(first, rounds):
+        keep = min(1.0, available ** (1 - step / (_ALL_AVAILABLE * rounds)))
+        pairs, _ = induce_pairs(X @ W, Y, keep, np.random.default_rng([seed, step]), settings)
+        W = procrustes(X[pairs[:, 0]], Y[pairs[:, 1]])
+        after(step + 1, W)
+    return W
 
 
 def induce_pairs(

@@ -8,13 +8,14 @@ Han characters are read as Mandarin, so Japanese is served by its kana.
 from __future__ import annotations
 
 import functools
+import itertools
 import unicodedata
 from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SPELLING_FEATURES", "latin", "spelling_features"]
+__all__ = ["SPELLING_FEATURES", "latin", "sound", "spelling_features"]
 
 #: What `spelling_features` measures, in order.
 SPELLING_FEATURES = (
@@ -33,6 +34,9 @@ SPELLING_FEATURES = (
 #: Words of this many letters are seldom alike by chance.
 _LONG = 6
 _NOT_CONSONANTS = str.maketrans("", "", "aeiouy'`-. ")
+#: Letters that languages write or borrow for one another's sounds.
+_DIGRAPHS = (("ph", "f"), ("th", "t"), ("sh", "s"), ("ch", "k"), ("ck", "k"), ("qu", "k"), ("x", "ks"), ("h", ""))
+_SOUNDS = str.maketrans("cqlvzyw", "kkrbsiu")
 
 
 @functools.lru_cache(maxsize=1 << 17)
@@ -45,6 +49,19 @@ def latin(word: str) -> str:
     from anyascii import anyascii
 
     return anyascii(unicodedata.normalize("NFKC", word)).lower()
+
+
+def sound(word: str) -> str:
+    """A rough writing of how the word may sound, in which borrowed words meet: `latin`, with like sounds made one.
+
+    >>> sound("telephone"), sound("телефон"), sound("coffee"), sound("コーヒー")
+    ('terefone', 'terefon', 'kofe', 'koi')
+    """
+    heard = latin(word)
+    for letters, one in _DIGRAPHS:
+        heard = heard.replace(letters, one)
+    heard = heard.translate(_SOUNDS)
+    return "".join(letter for before, letter in itertools.pairwise(f" {heard}") if letter != before)
 
 
 def spelling_features(

@@ -15,6 +15,7 @@ from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.mapping_steps import Dewhiten, MappingSteps, map_in_steps
 from isoglot.aligners.self_learning import SelfLearning, learn_dictionary, similarity_start
+from isoglot.aligners.verdict import judged
 from isoglot.errors import LexiconError
 from isoglot.spaces import IntVector
 
@@ -35,7 +36,7 @@ class _Stepwise(Aligner):
     tgt_dewhiten: Dewhiten = "tgt"
     dimensions: int = 0
 
-    def _mapped(self, problem: Problem, pairs: IntVector, info: dict[str, float]) -> Alignment:
+    def _mapped(self, problem: Problem, pairs: IntVector, info: dict[str, float]) -> LinearAlignment:
         steps = MappingSteps(
             self.whiten, self.src_reweight, self.tgt_reweight, self.src_dewhiten, self.tgt_dewhiten, self.dimensions
         )
@@ -84,7 +85,11 @@ class _SelfLearned(_Stepwise):
             self.backend,
         )
         pairs, facts = learn_dictionary(problem, start, settings, seed=self.seed, fixed=fixed)
-        return self._mapped(problem, pairs if fixed is None else np.concatenate([pairs, fixed]), facts)
+        mapped = self._mapped(problem, pairs if fixed is None else np.concatenate([pairs, fixed]), facts)
+        if len(problem.pairs):
+            return mapped
+        verdict = judged(problem, mapped.W_src, mapped.W_tgt, seed=self.seed)
+        return dataclasses.replace(mapped, info={**mapped.info, **verdict.info})
 
 
 @method(

@@ -15,13 +15,13 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.procrustes import procrustes
-from isoglot.aligners.refinement import Refinement, refine
+from isoglot.aligners.refinement import nearest_rotation, refine_found
 from isoglot.aligners.transport import transport_plan
+from isoglot.aligners.verdict import judged
 from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
@@ -81,22 +81,16 @@ class WassersteinProcrustes(Aligner):
             raise ConfigError("numbers of words and steps must not be negative, nor batch, words and steps 0")
         saved = problem.checkpoint.load()
         history: list[dict[str, Any]] = list(saved.facts["epochs"]) if saved else []
-        if saved and "best" in saved.tensors:
-            state = Refinement.resumed(dataclasses.replace(saved, step=saved.step - self.epochs - 1))
-        else:
-            state = Refinement.start(self._transported(problem, history))
-        state = refine(
-            problem.X,
-            problem.Y,
-            state,
+        state = refine_found(
+            problem,
+            lambda: self._transported(problem, history),
+            steps=self.epochs + 1,
+            facts={"epochs": history},
             rounds=self.rounds,
             frequent=self.frequent,
-            progress=problem.progress,
-            after=lambda now: problem.checkpoint.save(
-                self.epochs + 1 + now.round, now.tensors, {**now.facts, "epochs": history}
-            ),
         )
-        return LinearAlignment.learned(W_src=state.best, info={**state.info, "epochs": history})
+        verdict = judged(problem, state.best, seed=self.seed)
+        return LinearAlignment.learned(W_src=state.best, info={**state.info, "epochs": history, **verdict.info})
 
     def _transported(self, problem: Problem, history: list[dict[str, Any]]) -> FloatMatrix:
         """The rotation after both first stages; a checkpoint after the start and after each epoch."""
@@ -193,13 +187,8 @@ def stochastic_epoch(
         similarity.append(float(np.sum(plan * similarities, dtype=np.float64)))
         # The gradient of the transported similarity, of size 1 like W; a long step is Procrustes on this batch alone.
         gradient = len(W) * (A.T @ plan @ B)
-        previous, W = W, _nearest_rotation(W + learning_rate * gradient)
+        previous, W = W, nearest_rotation((W + learning_rate * gradient).astype(np.float32))
         if size == len(X) == len(Y) and np.abs(W - previous).max() < 1e-4:
             break  # nothing is random when a batch holds all words: further steps would bring the same
     progress(f"transport, batches of {size:,}", steps, steps)
     return W, float(np.mean(similarity))
-
-
-def _nearest_rotation(M: npt.NDArray[Any]) -> FloatMatrix:
-    U, _, Vt = np.linalg.svd(M.astype(np.float64))
-    return np.asarray(U @ Vt, dtype=np.float32)

@@ -190,14 +190,17 @@ def _verdict(closeness: str, pairs: int, identical: int, equal_dimensions: bool,
             "Unsupervised methods should work (wasserstein-procrustes, gromov-wasserstein, vecmap-unsupervised)."
         )
     elif closeness != "unknown":
-        said.append("Methods without any pairs will probably fail: judge them by the semantic criterion.")
+        said.append(
+            "Without pairs, methods that look at vectors alone will probably fail; cognates starts from spelling. "
+            "All of them say whether they worked."
+        )
     if closeness not in ("close", "one shape", "unrelated"):
         if pairs >= TEACHING_PAIRS:
             said.append("The lexicon is large enough for procrustes, and for vecmap, rcsls or geomm on top.")
         elif pairs >= FEW_PAIRS:
             said.append("The lexicon is small: let vecmap-semi or muse-supervised grow it.")
         if identical >= IDENTICAL:
-            said.append(f"{identical:,} words are written alike: vecmap-identical can start from them.")
+            said.append(f"{identical:,} words are written the same: cognates and vecmap-identical can start from them.")
     if not equal_dimensions:
         said.append("Dimensions differ: use --match-dimensions, or a method that takes both (cca, least-squares).")
     return said

@@ -93,7 +93,7 @@ def contenders(names: Sequence[str] | None = None, *, supervised: bool = True) -
     for one in chosen:
         one.aligner(0)  # unknown names and settings are errors before anything runs
     if not supervised and not names:
-        chosen = [one for one in chosen if methods()[one.method].method.supervision == "unsupervised"]
+        chosen = [one for one in chosen if methods()[one.method].method.supervision != "supervised"]
     return chosen
 
 
@@ -140,7 +140,8 @@ def _run(
 ) -> dict[str, Any]:
     """One fit and its figure; a method that cannot run on this data is a line that says why."""
     chosen = one.aligner(seed)
-    pairs = None if chosen.method.supervision == "unsupervised" else train
+    # Methods that can do without pairs are here to show what that gives.
+    pairs = train if chosen.method.supervision == "supervised" else None
     started = time.perf_counter()
     try:
         with _PeakMemory() as memory:

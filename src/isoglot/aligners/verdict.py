@@ -1,0 +1,115 @@
+"""Did it work? For methods that have no pairs to check themselves against.
+
+Self-learning makes any map look better, as it looks for pairs that are close and brings them closer. So a result is
+compared with what comes out of random rotations after the same: if its dictionary is not clearly closer than theirs, it
+is reported as not aligned.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.aligners.base import Problem
+from isoglot.aligners.procrustes import procrustes
+from isoglot.aligners.refinement import induce, refine
+from isoglot.aligners.self_learning import annealed
+from isoglot.retrieval import Retriever
+from isoglot.spaces import FloatMatrix
+
+__all__ = ["MARGIN", "Verdict", "chance_level", "judge", "judged"]
+
+#: Random rotations that learn, to see what chance looks like.
+CHANCE_RUNS = 2
+#: Rounds of refinement after that, and of the result itself.
+ROUNDS = 10
+#: How far above chance a criterion must lie, as a share of the way from there to the criterion's largest value, 1.
+MARGIN = 0.05
+#: Maps that translate this share of words alike are taken for the same.
+SAME = 0.5
+#: Most frequent words of each side that are looked at.
+WORDS = 5_000
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """Whether a criterion is clearly above chance, and a sentence about it."""
+
+    aligned: bool
+    reason: str
+    chance: float
+
+    @property
+    def info(self) -> dict[str, Any]:
+        told = {"aligned": self.aligned, "verdict": self.reason, "chance": self.chance}
+        return told if self.aligned else {**told, "warning": f"not aligned: {self.reason}"}
+
+
+def judge(criterion: float, chance: npt.NDArray[np.float64]) -> Verdict:
+    """Compare the semantic criterion of a refined map with those of random rotations after self-learning, (runs,).
+
+    >>> judge(0.6, np.array([0.38, 0.4])).aligned, judge(0.42, np.array([0.38, 0.4])).aligned
+    (True, False)
+    """
+    level = float(chance.max())
+    needed = level + MARGIN * (1 - level)
+    aligned = criterion >= needed
+    how = "at least" if aligned else "below"
+    reason = (
+        f"the induced dictionary's mean cosine is {criterion:.3f}, {how} the {needed:.3f} that would be "
+        f"clearly above chance ({level:.3f}, what self-learning makes of random rotations)"
+    )
+    return Verdict(aligned, reason, level)
+
+
+def judged(problem: Problem, W_src: FloatMatrix | None, W_tgt: FloatMatrix | None = None, *, seed: int = 0) -> Verdict:
+    """The verdict on maps W_src (d, k) and W_tgt (d, k), none for the identity, of frequent words of the problem.
+
+    Maps that stretch the space have cosines of their own, so what is compared is the rotation that the maps' dictionary
+    gives, refined. Where even random rotations end in the very same dictionary, that is no chance but confirmation.
+    """
+    X, Y = problem.X[:WORDS], problem.Y[:WORDS]
+    there, back = (M if W is None else M @ W for M, W in ((X, W_src), (Y, W_tgt)))
+    pairs = induce(there, back, np.eye(there.shape[1], dtype=np.float32)).pairs
+    if not len(pairs):
+        return Verdict(False, "no two frequent words choose each other", 0.0)
+    own = refine(X, Y, procrustes(X[pairs[:, 0]], Y[pairs[:, 1]]), rounds=ROUNDS)
+    others = []
+    for run in range(CHANCE_RUNS):
+        problem.progress("comparing with chance", run, CHANCE_RUNS)
+        learned = annealed(X, Y, _random_rotation(X.shape[1], seed, run), seed=seed)
+        other = refine(X, Y, learned, rounds=ROUNDS)
+        if _agreement(X, Y, own.best, other.best) < SAME:
+            others.append(other.criterion)
+    problem.progress("comparing with chance", CHANCE_RUNS, CHANCE_RUNS)
+    if not others:
+        return Verdict(True, "self-learning from random rotations finds the same dictionary", own.criterion)
+    return judge(own.criterion, np.array(others))
+
+
+def chance_level(
+    X: FloatMatrix, Y: FloatMatrix, *, seed: int = 0, runs: int = 3, rounds: int = ROUNDS, backend: str = "auto"
+) -> npt.NDArray[np.float64]:
+    """Semantic criteria (runs,) of random rotations refined for so many rounds: a quick idea of what chance gives.
+
+    >>> X = np.random.default_rng(0).normal(size=(100, 4)).astype(np.float32)
+    >>> chance_level(X, X[::-1], runs=2, rounds=1).shape
+    (2,)
+    """
+    turns = [_random_rotation(X.shape[1], seed, run) for run in range(runs)]
+    return np.array([refine(X, Y, turn, rounds=rounds, backend=backend).criterion for turn in turns])
+
+
+def _random_rotation(d: int, seed: int, run: int) -> FloatMatrix:
+    rng = np.random.default_rng([seed, run])
+    turn: FloatMatrix = np.linalg.qr(rng.normal(size=(d, d)))[0].astype(np.float32)
+    return turn
+
+
+def _agreement(X: FloatMatrix, Y: FloatMatrix, W: FloatMatrix, V: FloatMatrix) -> float:
+    """The share of the words of X that both maps translate alike."""
+    first, second = (Retriever(X @ M, Y).top(1).indices[:, 0] for M in (W, V))
+    return float(np.mean(first == second))

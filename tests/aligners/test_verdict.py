@@ -1,0 +1,93 @@
+"""The verdict on results found without pairs: right ones pass, nonsense does not, whatever it cost to find."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from isoglot.aligners import aligner, methods
+from isoglot.aligners.base import Problem
+from isoglot.aligners.verdict import chance_level, judge, judged
+from isoglot.spaces import Space
+from isoglot.spaces.normalise import Normaliser
+
+NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
+
+
+def rotation(d, seed):
+    return np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0].astype(np.float32)
+
+
+def problem(related, n=1200, d=40, seed=0):
+    """Clustered vectors, as words are; the other side is their rotation with noise, or has nothing to do with them."""
+    rng = np.random.default_rng(seed)
+
+    def vectors(rng):
+        return rng.normal(size=(60, d))[rng.integers(0, 60, n)] + 0.7 * rng.normal(size=(n, d))
+
+    X = vectors(rng)
+    Y = X @ rotation(d, 1) + 0.3 * rng.normal(size=(n, d)) if related else vectors(np.random.default_rng(seed + 100))
+    X, Y = (Normaliser.fit_transform("unit,centre,unit", M.astype(np.float32))[1] for M in (X, Y))
+    return Problem(X, Y, NO_PAIRS, rng)
+
+
+def test_the_true_map_is_aligned_and_a_wrong_one_is_not():
+    given = problem(related=True)
+    assert judged(given, rotation(40, 1)).aligned
+    wrong = judged(given, rotation(40, 2))
+    assert not wrong.aligned
+    assert "not aligned" in wrong.info["warning"]
+
+
+def test_no_map_aligns_what_is_not_related():
+    given = problem(related=False)
+    for seed in range(3):
+        assert not judged(given, rotation(40, seed)).aligned
+
+
+def test_where_chance_itself_finds_the_map_that_confirms_it():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3)).astype(np.float32) * np.array([3, 2, 1], dtype=np.float32) + 1
+    verdict = judged(Problem(X, X @ rotation(3, 1), NO_PAIRS, rng), rotation(3, 1))
+    assert verdict.aligned
+
+
+def test_maps_that_stretch_are_judged_by_their_dictionary():
+    given = problem(related=True)
+    stretch = np.diag(np.linspace(0.5, 2, 40)).astype(np.float32)
+    assert judged(given, rotation(40, 1) @ stretch, stretch).aligned
+
+
+def test_the_criterion_needed_grows_with_chance():
+    assert judge(0.5, np.array([0.4])).aligned
+    assert not judge(0.5, np.array([0.4, 0.49])).aligned
+
+
+def test_chance_repeats_with_the_seed():
+    given = problem(related=False, n=200, d=8)
+    first, again, other = (chance_level(given.X, given.Y, seed=seed, rounds=2) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("cognates", {}),
+        ("vecmap-identical", {"patience": 2}),
+        ("vecmap-unsupervised", {"patience": 2}),
+        ("muse", {"starts": "distribution"}),
+        ("wasserstein-procrustes", {"start_words": 100, "epochs": 1, "steps": 5}),
+        ("gromov-wasserstein", {"words": 100, "stages": 2}),
+        ("mini-vec2vec", {"runs": 2, "restarts": 3}),
+        ("dema-bwe", {"epochs": 0}),
+    ],
+)
+def test_every_method_without_pairs_says_when_it_failed(name, settings):
+    assert methods()[name].method.supervision != "supervised"
+    given = problem(related=False, n=800)
+    words = [f"word{i}" for i in range(800)]
+    src, tgt = Space("aa", words, given.X), Space("bb", words[::-1], given.Y)
+    alignment = aligner(name, settings).fit(src, tgt)
+    assert alignment.info["aligned"] is False
+    assert alignment.info["warning"].startswith("not aligned: ")
