@@ -32,6 +32,9 @@ STARTS = ("distribution", "principal", "adversarial")
 SPREAD = 0.35
 #: Refinement rounds by which starts are compared, with each other and with chance.
 TRIAL_ROUNDS = 5
+#: How far above refined random rotations a start must be to end the search. More than the final verdict asks for, as
+#: these have learned less than those that the verdict compares with.
+EARLY_MARGIN = 0.12
 
 
 @method(
@@ -187,7 +190,7 @@ class _Search:
             else:
                 self._play(number)
             self.run, self.epoch, self.game = self.run + 1, 0, {}
-            if judge(self.best_criterion, self.chance).aligned:
+            if judge(self.best_criterion, self.chance, EARLY_MARGIN).aligned:
                 self.run = len(self.runs)
             self._save()
 

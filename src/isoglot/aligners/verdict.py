@@ -48,14 +48,14 @@ class Verdict:
         return told if self.aligned else {**told, "warning": f"not aligned: {self.reason}"}
 
 
-def judge(criterion: float, chance: npt.NDArray[np.float64]) -> Verdict:
+def judge(criterion: float, chance: npt.NDArray[np.float64], margin: float = MARGIN) -> Verdict:
     """Compare the semantic criterion of a refined map with those of random rotations after self-learning, (runs,).
 
     >>> judge(0.6, np.array([0.38, 0.4])).aligned, judge(0.42, np.array([0.38, 0.4])).aligned
     (True, False)
     """
     level = float(chance.max())
-    needed = level + MARGIN * (1 - level)
+    needed = level + margin * (1 - level)
     aligned = criterion >= needed
     how = "at least" if aligned else "below"
     reason = (

@@ -42,7 +42,8 @@ def compare_methods(
 ) -> None:
     """Run all methods (or chosen ones) on the same pairs and words, and print one table.
 
-    Methods that can do without pairs get none. Finished runs are kept in the output folder: a killed comparison goes on where it was.
+    Methods that can do without pairs get none. Finished runs are kept in the output folder: a killed comparison goes on
+    where it was.
 
     Examples:
 
