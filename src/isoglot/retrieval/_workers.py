@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import queue
@@ -28,9 +29,15 @@ def available_threads(threads: int | None) -> int:
 
 def limit_blas() -> Any:
     """A context in which BLAS (and no OpenMP library) uses one thread a caller."""
-    from threadpoolctl import threadpool_limits
+    return _blas().limit(limits=1, user_api="blas")
 
-    return threadpool_limits(limits=1, user_api="blas")
+
+@functools.cache
+def _blas() -> Any:
+    """Found once: looking for libraries takes longer than a small search. NumPy's, the one that counts, is loaded."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def run_blocks(
