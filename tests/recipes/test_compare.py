@@ -64,3 +64,16 @@ def test_unknown_methods_and_settings_stop_before_anything_runs():
     with pytest.raises(ConfigError, match="did you mean"):
         contenders(["cca,kep=0.5"])
     assert contenders(["procrustes,normalise=unit+centre"])[0].settings == {"normalise": "unit,centre"}
+
+
+def test_methods_that_can_do_without_pairs_get_none(data, monkeypatch):
+    src, tgt, train, test = data
+    given = {}
+
+    def look(src, tgt, chosen, *, train, **_):
+        given[chosen.method.name] = train
+        raise ConfigError("seen")
+
+    monkeypatch.setattr("isoglot.recipes.compare.align_pair", look)
+    compare(src, tgt, contenders(["procrustes", "vecmap-identical", "cognates"]), train=train, test=test)
+    assert given == {"procrustes": train, "vecmap-identical": None, "cognates": None}

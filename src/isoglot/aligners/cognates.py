@@ -31,7 +31,7 @@ __all__ = ["Cognates"]
     "no pairs: starts from words that are written alike in any scripts, checked against the vectors",
     supervision="unsupervised",
     linear=True,
-    cost="a minute for spelling, then self-learning on the most frequent words, then two products a round",
+    cost="comparing spellings, then self-learning on the most frequent words, then two products a round",
     paper="after Riley & Gildea 2018, Artetxe et al. 2018b",
     iterative=True,
 )
@@ -39,8 +39,8 @@ __all__ = ["Cognates"]
 class Cognates(Aligner):
     """Find a rotation from the words themselves. Rows stand in order of frequency, as vector files do.
 
-    Needs Spaces, as matrices have no words. `info["aligned"]` tells whether it worked: languages that share little, or
-    scripts that do not tell sounds, have no start here either.
+    Needs Spaces, as matrices have no words. `info["aligned"]` tells whether it worked: languages or
+    vocabularies that share too little have no start here either.
 
     Args:
         words: most frequent words of each side whose spelling is compared.

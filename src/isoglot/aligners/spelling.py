@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SPELLING_FEATURES", "latin", "sound", "spelling_features"]
+__all__ = ["SPELLING_FEATURES", "grams", "latin", "sound", "spelling_features"]
 
 #: What `spelling_features` measures, in order.
 SPELLING_FEATURES = (
@@ -62,6 +62,16 @@ def sound(word: str) -> str:
         heard = heard.replace(letters, one)
     heard = heard.translate(_SOUNDS)
     return "".join(letter for before, letter in itertools.pairwise(f" {heard}") if letter != before)
+
+
+def grams(word: str, n: int) -> frozenset[str]:
+    """The word's letter sequences of length n, with its start and end marked.
+
+    >>> sorted(grams("no", 2))
+    ['^n', 'no', 'o$']
+    """
+    marked = f"^{word}$"
+    return frozenset(marked[i : i + n] for i in range(len(marked) - n + 1))
 
 
 def spelling_features(
@@ -116,17 +126,12 @@ def _compare(
 def _shared(
     src: Sequence[str], tgt: Sequence[str], left: npt.NDArray[np.int64], right: npt.NDArray[np.int64], n: int
 ) -> npt.NDArray[np.float64]:
-    src_grams, tgt_grams = [_grams(word, n) for word in src], [_grams(word, n) for word in tgt]
+    src_grams, tgt_grams = [grams(word, n) for word in src], [grams(word, n) for word in tgt]
     shares = np.empty(len(left))
     for i, (s, t) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
         a, b = src_grams[s], tgt_grams[t]
         shares[i] = 2 * len(a & b) / max(1, len(a) + len(b))
     return shares
-
-
-def _grams(word: str, n: int) -> frozenset[str]:
-    marked = f"^{word}$"
-    return frozenset(marked[i : i + n] for i in range(len(marked) - n + 1))
 
 
 def _consonants(word: str) -> str:

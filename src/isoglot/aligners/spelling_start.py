@@ -18,14 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.aligners.procrustes import procrustes
-from isoglot.aligners.spelling import latin, sound
+from isoglot.aligners.spelling import grams, latin, sound
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector
 
 __all__ = ["Candidates", "agreeing_pairs", "best_pairs", "spelling_candidates"]
 
 #: Lengths of the letter sequences that are compared.
-_GRAMS = (2, 3, 4)
+_LENGTHS = (2, 3, 4)
 #: Rows compared at once: what bounds memory.
 _BLOCK = 500
 
@@ -136,10 +136,9 @@ def _grams_of(src: Sequence[str], tgt: Sequence[str]) -> tuple[Any, Any]:
         indices: list[int] = []
         starts = [0]
         for word in words:
-            marked = f"^{word}$"
-            grams = {marked[i : i + n] for n in _GRAMS for i in range(len(marked) - n + 1)}
             # Sorted: the order of a set of strings differs from process to process, and sums with it.
-            indices += [columns.setdefault(gram, len(columns)) for gram in sorted(grams)]
+            own = sorted(gram for n in _LENGTHS for gram in grams(word, n))
+            indices += [columns.setdefault(gram, len(columns)) for gram in own]
             starts.append(len(indices))
         found.append((indices, starts))
     matrices = [
