@@ -7,7 +7,7 @@ import json
 import pytest
 
 from isoglot.errors import ConfigError
-from isoglot.recipes.compare import compare, contenders
+from isoglot.recipes.compare import Row, compare, contenders
 from isoglot.recipes.pair import split_lexicon
 from isoglot.simulate import simulate_pair
 
@@ -77,3 +77,9 @@ def test_methods_that_can_do_without_pairs_get_none(data, monkeypatch):
     monkeypatch.setattr("isoglot.recipes.compare.align_pair", look)
     compare(src, tgt, contenders(["procrustes", "vecmap-identical", "cognates"]), train=train, test=test)
     assert given == {"procrustes": train, "vecmap-identical": None, "cognates": None}
+
+
+def test_a_verdict_is_brief_and_a_failure_is_told_in_full():
+    judged = Row("a", "muse", "unsupervised", values=(0.1,), note="not aligned: below chance")
+    failed = Row("b", "cca", "supervised", note="en.vec: no pairs")
+    assert (judged.brief, failed.brief) == ("not aligned", "en.vec: no pairs")

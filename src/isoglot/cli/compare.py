@@ -100,7 +100,7 @@ def compare_methods(
             "" if row.seconds is None else f"{row.seconds:.1f}",
             "" if row.megabytes is None else f"{row.megabytes:,.0f}",
             "" if row.p_value is None else f"{row.p_value:.3f}",
-            row.note,
+            row.brief,
         ]
         for row in outcome.rows
     ]

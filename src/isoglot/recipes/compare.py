@@ -60,8 +60,13 @@ class Row:
     def mean(self) -> float | None:
         return float(np.mean(self.values)) if self.values else None
 
+    @property
+    def brief(self) -> str:
+        """The note for a narrow column: why it could not run in full, of a verdict only what it says first."""
+        return self.note if self.mean is None else self.note.split(":")[0]
+
     def record(self) -> dict[str, Any]:
-        return {**dataclasses.asdict(self), "mean": self.mean}
+        return {**dataclasses.asdict(self), "mean": self.mean, "brief": self.brief}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,7 @@ __all__ = ["comparison_section"]
 
 def comparison_section(title: str, rows: Sequence[Mapping[str, Any]], metric: str) -> Section:
     """`rows`: records of a comparison (`label`, `supervision`, `mean`, `values`, `interval`, `seconds`, `megabytes`,
-    `p_value`, `note`), best first."""
+    `p_value`, `note`, `brief`), best first."""
     measured = [row for row in rows if row["mean"] is not None]
     head = ["method", "pairs", f"{metric}, %", "95% interval", "seeds", "seconds", "MB", "p against best", "note"]
     lines = [
@@ -27,16 +27,17 @@ def comparison_section(title: str, rows: Sequence[Mapping[str, Any]], metric: st
             "" if row["seconds"] is None else f"{row['seconds']:.1f}",
             "" if row["megabytes"] is None else f"{row['megabytes']:,.0f}",
             "" if row["p_value"] is None else f"{row['p_value']:.3f}",
-            row["note"],
+            row["brief"],
         ]
         for row in rows
     ]
     lead = (
-        "All methods saw the same pairs and were asked the same words. Intervals are bootstraps over test words; "
-        "p is that of a paired test against the first line."
+        "Supervised methods saw the same pairs, the others none; all were asked the same words. Intervals are "
+        "bootstraps over test words; p is that of a paired test against the first line."
     )
     picture = _dots(measured, metric) if measured else ""
-    return Section(title, picture + table(head, lines, numeric=[2, 3, 4, 5, 6, 7]), lead)
+    notes = [f"<p>{escape(row['label'])}: {escape(row['note'])}.</p>" for row in rows if row["note"] != row["brief"]]
+    return Section(title, picture + table(head, lines, numeric=[2, 3, 4, 5, 6, 7]) + "".join(notes), lead)
 
 
 def _dots(rows: Sequence[Mapping[str, Any]], metric: str) -> str:
@@ -51,7 +52,7 @@ def _dots(rows: Sequence[Mapping[str, Any]], metric: str) -> str:
         "hovertemplate": "%{text}<extra></extra>",
         "marker": {
             "size": 10,
-            "color": ["--tgt" if row["supervision"] == "unsupervised" else "--src" for row in rows],
+            "color": ["--src" if row["supervision"] == "supervised" else "--tgt" for row in rows],
         },
         "error_x": {
             "type": "data",
