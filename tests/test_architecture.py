@@ -12,8 +12,8 @@ import isoglot
 PACKAGE = Path(isoglot.__file__).parent
 #: Top to bottom: a room may import only from itself and from rooms above it.
 ROOMS = [
-    "spaces", "lexicons", "catalogue", "retrieval", "criteria", "aligners", "joint", "encoders", "training", "distill",
-    "tasks", "simulate", "recipes", "explore", "cli",
+    "spaces", "text", "lexicons", "catalogue", "retrieval", "criteria", "aligners", "joint", "encoders", "training",
+    "distill", "tasks", "simulate", "recipes", "explore", "cli",
 ]  # fmt: skip
 EVERYWHERE = {"errors", "progress", "files", "py"}
 MODULES = sorted(PACKAGE.rglob("*.py"))

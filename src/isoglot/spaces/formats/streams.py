@@ -8,7 +8,7 @@ import lzma
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from typing import IO, Any, BinaryIO, Protocol, cast
 
 import zstandard
 
@@ -163,14 +163,22 @@ class ByteSource:
                 return zstandard.ZstdDecompressor().decompressobj()
 
 
-def line_blocks(source: ByteSource) -> Iterator[tuple[bytearray, int, bool]]:
+class _Readable(Protocol):
+    path: Path
+
+    def readinto(self, view: memoryview) -> int: ...
+
+
+def line_blocks(source: _Readable, *, kind: str = "word vectors") -> Iterator[tuple[bytearray, int, bool]]:
     """Blocks `(buffer, end, cut)` of whole lines: `buffer[:end]` ends with a newline, `cut` if we had to add it.
 
-    Two buffers take turns, so that one can be filled while the other is parsed.
+    Two buffers take turns, so that one can be filled while the other is parsed. `kind` is what the file should hold,
+    for the error about a line without end.
     """
     buffers = [bytearray(_BLOCK), bytearray(_BLOCK)]
     filled = 0
     turn = 0
+    lines = 0
     while True:
         buffer = buffers[turn]
         count = source.readinto(memoryview(buffer)[filled:-1])
@@ -185,13 +193,14 @@ def line_blocks(source: ByteSource) -> Iterator[tuple[bytearray, int, bool]]:
             if len(buffer) >= _LONGEST_LINE:
                 raise FormatError(
                     f"a line of more than {_LONGEST_LINE >> 20} MB",
-                    where=str(source.path),
-                    remedy="this does not look like word vectors",
+                    where=f"{source.path}:{lines + 1}",
+                    remedy=f"this does not look like {kind}",
                 )
             buffers[turn] = bytearray(len(buffer) * 4)
             buffers[turn][:filled] = buffer[:filled]
             continue
         if end:
+            lines += buffer.count(b"\n", 0, end)
             yield buffer, end, cut
         if finished:
             return
