@@ -1,7 +1,22 @@
-"""Raw text in, clean sentences of tokens out: what joint training and frequency counts start from."""
+"""Raw text in, clean sentences of words out: what joint training and frequency counts start from."""
 
 from __future__ import annotations
 
+from isoglot.text.counts import Overlap, overlap, same_language
+from isoglot.text.prepare import TextReport, TextSettings, lower_case, prepare
 from isoglot.text.reading import read_text
+from isoglot.text.segmenters import SEGMENTERS, segmenter, sentence_splitter
 
-__all__ = ["read_text"]
+__all__ = [
+    "SEGMENTERS",
+    "Overlap",
+    "TextReport",
+    "TextSettings",
+    "lower_case",
+    "overlap",
+    "prepare",
+    "read_text",
+    "same_language",
+    "segmenter",
+    "sentence_splitter",
+]

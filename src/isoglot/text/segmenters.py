@@ -1,0 +1,168 @@
+"""How a line becomes words: a small table of segmenters behind one function.
+
+ICU's rules and its own dictionaries split all languages, Chinese, Japanese, Thai, Khmer, Lao and Burmese included, so
+"icu" is a sound choice for any text. The others know more about one language each. Whichever is taken, what matters
+most is that training text and the words looked up later are split the same way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from isoglot.errors import ConfigError, MissingExtraError
+
+__all__ = ["SEGMENTERS", "Segment", "segmenter", "sentence_splitter"]
+
+#: Takes a line, gives its words: none is empty, none holds a blank.
+Segment = Callable[[str], list[str]]
+#: Takes lines, gives their sentences in order; a blank line gives one empty sentence.
+Split = Callable[[Iterable[str]], list[str]]
+
+
+def segmenter(name: str, lang: str = "") -> Segment:
+    """The segmenter of this name, ready for this language.
+
+    >>> segmenter("spaces")("the cat , it sleeps")
+    ['the', 'cat', ',', 'it', 'sleeps']
+    """
+    chosen = SEGMENTERS.get(name)
+    if chosen is None:
+        raise ConfigError(f"unknown segmenter {name!r}", remedy=f"choose among {', '.join(SEGMENTERS)}")
+    if chosen.languages and lang and _base(lang) not in chosen.languages:
+        raise ConfigError(f"the segmenter {name} does not know {lang!r}", remedy="choose icu for this language")
+    return chosen.load(lang)
+
+
+def sentence_splitter(lang: str = "") -> Split:
+    """A function that splits lines of several sentences with ICU's rules and its list of abbreviations of `lang`."""
+    try:
+        from icu4py.breakers import SentenceBreaker
+    except ImportError as error:
+        raise MissingExtraError("icu4py", "text", "splitting sentences") from error
+    # "ss" asks for the list: no new sentence after "Mr." in English or "M." in French.
+    locale = f"{_locale(lang)}@ss=standard"
+
+    def split(lines: Iterable[str]) -> list[str]:
+        # All lines in one go: setting the list up costs more than splitting a hundred lines.
+        segments = SentenceBreaker("".join(f"{line}\n" for line in lines), locale)
+        # A line end always ends a sentence, but after an abbreviation ICU overlooks it.
+        return [piece.strip() for segment in segments for piece in segment.removesuffix("\n").split("\n")]
+
+    return split
+
+
+def _spaces(lang: str) -> Segment:
+    return str.split
+
+
+def _icu(lang: str) -> Segment:
+    try:
+        from icu4py.breakers import WordBreaker
+        from icu4py.locale import Locale
+    except ImportError as error:
+        raise MissingExtraError("icu4py", "text", "the segmenter icu") from error
+    locale = Locale(_locale(lang))
+    return lambda line: _tokens(WordBreaker(line, locale))
+
+
+def _jieba(lang: str) -> Segment:
+    cut = _jieba_cut()
+    return lambda line: _tokens(cut(line))
+
+
+@functools.cache
+def _jieba_cut() -> Callable[[str], Iterable[str]]:
+    try:
+        with _quiet():
+            import jieba
+    except ImportError as error:
+        raise MissingExtraError("jieba", "zh", "the segmenter jieba") from error
+    tokenizer = jieba.Tokenizer()
+    # Its own set-up would write the dictionary to a shared temporary folder, and next time believe what lies there.
+    tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
+    tokenizer.initialized = True
+    cut: Callable[[str], Iterable[str]] = tokenizer.cut
+    return cut
+
+
+def _fugashi(lang: str) -> Segment:
+    try:
+        with _quiet():
+            import fugashi
+            import unidic_lite
+    except ImportError as error:
+        raise MissingExtraError("fugashi and unidic-lite", "ja", "the segmenter fugashi") from error
+    # Named, because fugashi would prefer another dictionary that happens to be installed and split differently.
+    tagger = fugashi.Tagger(f'-r "{os.path.join(unidic_lite.DICDIR, "mecabrc")}" -d "{unidic_lite.DICDIR}"')
+    return lambda line: _tokens(node.surface for node in tagger(line))
+
+
+def _pythainlp(lang: str) -> Segment:
+    try:
+        with _quiet(), _no_writing():
+            from pythainlp.tokenize import word_tokenize
+
+            # The engine whose dictionary is part of the package; "safe" bounds the time for long lines without blanks.
+            cut = functools.partial(word_tokenize, engine="newmm-safe", keep_whitespace=False)
+            cut("ไทย")  # what loads on first use loads here
+    except ImportError as error:
+        raise MissingExtraError("pythainlp", "th", "the segmenter pythainlp") from error
+    return lambda line: _tokens(cut(line))
+
+
+def _tokens(pieces: Iterable[str]) -> list[str]:
+    """The pieces without blanks: neither between nor, as some segmenters leave them, within."""
+    return " ".join(pieces).split()
+
+
+def _base(lang: str) -> str:
+    return lang.lower().replace("_", "-").partition("-")[0]
+
+
+def _locale(lang: str) -> str:
+    # An unknown or missing language gets ICU's rules for all languages ("und").
+    return lang.replace("-", "_") if lang else "und"
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Other people's deprecations, told while they are imported, are no business of our users."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextlib.contextmanager
+def _no_writing() -> Iterator[None]:
+    """Keep pythainlp from making a folder in the user's home and from downloading while it loads."""
+    wanted = {"PYTHAINLP_READ_ONLY": "1", "PYTHAINLP_OFFLINE": "1"}
+    if "PYTHAINLP_READ_MODE" in os.environ:
+        del wanted["PYTHAINLP_READ_ONLY"]  # the older name; both together are an error
+    ours = {name: value for name, value in wanted.items() if name not in os.environ}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name in ours:
+            os.environ.pop(name, None)
+
+
+class _Segmenter(NamedTuple):
+    load: Callable[[str], Segment]
+    languages: frozenset[str]  # empty: all
+    summary: str
+
+
+#: Name, and what it is good for.
+SEGMENTERS = {
+    "spaces": _Segmenter(_spaces, frozenset(), "text that is tokenised already"),
+    "icu": _Segmenter(_icu, frozenset(), "all languages"),
+    "jieba": _Segmenter(_jieba, frozenset({"zh", "zho", "cmn"}), "Chinese"),
+    "fugashi": _Segmenter(_fugashi, frozenset({"ja", "jpn"}), "Japanese"),
+    "pythainlp": _Segmenter(_pythainlp, frozenset({"th", "tha"}), "Thai"),
+}
