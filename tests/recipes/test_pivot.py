@@ -7,10 +7,11 @@ import pytest
 
 from isoglot.aligners import CCA, Identity, Procrustes
 from isoglot.aligners.aligned import AlignedSpaces
+from isoglot.aligners.alignment import onto_target
 from isoglot.aligners.translate import translate
 from isoglot.errors import ConfigError
 from isoglot.lexicons import Lexicon
-from isoglot.recipes.pivot import align_to_pivot, onto_target
+from isoglot.recipes.pivot import align_to_pivot
 from isoglot.spaces import Space
 
 

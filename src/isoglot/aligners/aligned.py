@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,8 +150,10 @@ class AlignedSpaces:
         mapped: npt.NDArray[np.float32] = alignment.transform(original.vector(word)[None], side)[0]
         return mapped
 
-    def save(self, folder: str | Path, *, progress: Progress = silent) -> None:
-        """Write the folder in one piece."""
+    def save(
+        self, folder: str | Path, *, also: Callable[[Path], None] | None = None, progress: Progress = silent
+    ) -> None:
+        """Write the folder in one piece; `also` may put more into it."""
         with atomic_directory(folder, marker=_MARKER) as temporary:
             (temporary / "spaces").mkdir()
             (temporary / "alignments").mkdir()
@@ -168,6 +170,8 @@ class AlignedSpaces:
                 place.mkdir(parents=True)
                 reranker.write_into(place)
             self._write_means(temporary)
+            if also is not None:
+                also(temporary)
             content = {
                 "format": _FORMAT,
                 "version": _VERSION,

@@ -23,7 +23,7 @@ from isoglot.files import atomic_directory
 from isoglot.spaces import FloatMatrix, Space
 from isoglot.spaces.normalise import Normaliser, parse_steps
 
-__all__ = ["Alignment", "LinearAlignment", "Side"]
+__all__ = ["Alignment", "LinearAlignment", "Side", "onto_target"]
 
 Side = Literal["src", "tgt"]
 Tensors = Mapping[str, npt.NDArray[np.float32]]
@@ -216,6 +216,27 @@ class LinearAlignment(Alignment):
     def _from_tensors(cls, tensors: Tensors, **common: Any) -> LinearAlignment:
         maps: dict[str, Any] = dict(tensors)
         return cls(**common, **maps)
+
+
+def onto_target(alignment: Alignment) -> Alignment:
+    """The same alignment with the target side left where it is (normalised); the method must be linear."""
+    if not isinstance(alignment, LinearAlignment):
+        raise ConfigError(f"{alignment.method} is not linear and cannot share a space through a pivot")
+    if alignment.W_tgt is None and alignment.b_tgt is None:
+        return alignment
+    d = next(len(M) if M.ndim == 1 else M.shape[1] for M in alignment._tensors().values())
+    W_src, W_tgt = (np.eye(d) if W is None else W.astype(np.float64) for W in (alignment.W_src, alignment.W_tgt))
+    back = np.linalg.pinv(W_tgt)
+    shift = np.zeros(W_src.shape[1])
+    shift += 0 if alignment.b_src is None else alignment.b_src
+    shift -= 0 if alignment.b_tgt is None else alignment.b_tgt
+    return dataclasses.replace(
+        alignment,
+        W_src=(W_src @ back).astype(np.float32),
+        b_src=(shift @ back).astype(np.float32) if shift.any() else None,
+        W_tgt=None,
+        b_tgt=None,
+    )
 
 
 def _as_matrix(X: npt.ArrayLike) -> FloatMatrix:

@@ -10,10 +10,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from isoglot.aligners.aligned import AlignedSpaces
-from isoglot.aligners.alignment import Alignment, LinearAlignment
+from isoglot.aligners.alignment import Alignment, onto_target
 from isoglot.aligners.base import Aligner
 from isoglot.errors import ConfigError
 from isoglot.lexicons import Lexicon
@@ -22,7 +20,7 @@ from isoglot.recipes.pair import split_lexicon
 from isoglot.spaces import Space
 from isoglot.tasks import Result, bli
 
-__all__ = ["PivotOutcome", "align_to_pivot", "onto_target"]
+__all__ = ["PivotOutcome", "align_to_pivot"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -112,27 +110,6 @@ def align_to_pivot(
     outcome = PivotOutcome(aligned, results, direct)
     return dataclasses.replace(
         outcome, aligned=dataclasses.replace(aligned, info={**aligned.info, "pairs": outcome.record()})
-    )
-
-
-def onto_target(alignment: Alignment) -> Alignment:
-    """The same alignment with the target side left where it is (normalised); the method must be linear."""
-    if not isinstance(alignment, LinearAlignment):
-        raise ConfigError(f"{alignment.method} is not linear and cannot share a space through a pivot")
-    if alignment.W_tgt is None and alignment.b_tgt is None:
-        return alignment
-    d = next(len(M) if M.ndim == 1 else M.shape[1] for M in alignment._tensors().values())
-    W_src, W_tgt = (np.eye(d) if W is None else W.astype(np.float64) for W in (alignment.W_src, alignment.W_tgt))
-    back = np.linalg.pinv(W_tgt)
-    shift = np.zeros(W_src.shape[1])
-    shift += 0 if alignment.b_src is None else alignment.b_src
-    shift -= 0 if alignment.b_tgt is None else alignment.b_tgt
-    return dataclasses.replace(
-        alignment,
-        W_src=(W_src @ back).astype(np.float32),
-        b_src=(shift @ back).astype(np.float32) if shift.any() else None,
-        W_tgt=None,
-        b_tgt=None,
     )
 
 

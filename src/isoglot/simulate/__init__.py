@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from isoglot.simulate.pair import SimulatedPair, simulate_pair
+from isoglot.simulate.texts import SimulatedTexts, simulate_texts
 
-__all__ = ["SimulatedPair", "simulate_pair"]
+__all__ = ["SimulatedPair", "SimulatedTexts", "simulate_pair", "simulate_texts"]

@@ -7,6 +7,7 @@ from isoglot.recipes.report_page.bands import bands_section
 from isoglot.recipes.report_page.comparison import comparison_section
 from isoglot.recipes.report_page.figures import figures_section
 from isoglot.recipes.report_page.hubs import HubnessCounts, count_hubs, hubness_section
+from isoglot.recipes.report_page.joint import ablation_section, kinds_section
 from isoglot.recipes.report_page.maps import LanguageMap, draw_map, maps_section
 from isoglot.recipes.report_page.page import Section, render_page
 from isoglot.recipes.report_page.plots import plot
@@ -18,6 +19,7 @@ __all__ = [
     "HubnessCounts",
     "LanguageMap",
     "Section",
+    "ablation_section",
     "answers_section",
     "bands_section",
     "comparison_section",
@@ -25,6 +27,7 @@ __all__ = [
     "draw_map",
     "figures_section",
     "hubness_section",
+    "kinds_section",
     "maps_section",
     "plot",
     "provenance_section",

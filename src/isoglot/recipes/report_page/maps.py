@@ -62,7 +62,7 @@ def draw_map(label: str, src: Space, tgt: Space, lexicon: Lexicon, *, words: int
     """
     pairs = _frequent_pairs(src, tgt, lexicon, words)
     X, Y = _padded(src.vectors[pairs[:, 0]], tgt.vectors[pairs[:, 1]])
-    points = _first_two_components(np.concatenate([X, Y]))
+    points = first_two_components(np.concatenate([X, Y]))
     return LanguageMap(
         label,
         src.lang,
@@ -108,7 +108,7 @@ def _padded(X: FloatMatrix, Y: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:
     return X, Y
 
 
-def _first_two_components(vectors: FloatMatrix) -> npt.NDArray[np.float64]:
+def first_two_components(vectors: FloatMatrix) -> npt.NDArray[np.float64]:
     matrix = vectors.astype(np.float64)
     matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-12)
     matrix -= matrix.mean(axis=0)

@@ -1,0 +1,292 @@
+"""`isoglot joint`: from text in two or more languages to one shared space; `isoglot joint inspect` and `ablate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from isoglot.cli.options import Json
+
+if TYPE_CHECKING:
+    from isoglot.recipes.joint import JointJob
+
+__all__ = ["app"]
+
+
+class _TextsFirst(TyperGroup):
+    """`isoglot joint en.txt fr.txt` means `isoglot joint train en.txt fr.txt`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = ["train", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=_TextsFirst, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+@app.callback()
+def joint() -> None:
+    """Train text of several languages together, reallocate words, refine (Wang et al. 2020).
+
+    `isoglot joint TEXT TEXT ... -o OUT` trains; see `isoglot joint train --help` for all its options.
+
+    Examples:
+
+    \b
+      isoglot joint en.txt fr.txt --lexicon en-fr.tsv --refine rcsls -o en-fr
+      isoglot joint inspect en-fr
+      isoglot joint ablate en.txt fr.txt --lexicon en-fr.tsv --test en-fr.test.tsv -o ablation
+    """
+
+
+Texts = Annotated[
+    list[str], typer.Argument(metavar="TEXT...", help="Texts, one sentence a line, as FILE or LANGUAGE=FILE.")
+]
+LexiconOption = Annotated[
+    list[str] | None,
+    typer.Option("--lexicon", "-l", help="Pairs to learn from, as FILE or en-fr=FILE; may be repeated."),
+]
+TestOption = Annotated[
+    list[str] | None, typer.Option("--test", help="Pairs to test on; without it part of the lexicon is held out.")
+]
+Refine = Annotated[
+    str | None,
+    typer.Option("--refine", help="The method that aligns (`isoglot methods`), or none. Default: rcsls, with pairs."),
+]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", help="A setting of that method, as key=value; may be repeated.")
+]
+Gamma = Annotated[
+    str, typer.Option("--gamma", help="How unevenly a shared word may be spread: .5 to 1, or auto to choose.")
+]
+Model = Annotated[str, typer.Option("--model", help="skipgram or cbow.")]
+Dim = Annotated[int, typer.Option("--dim", min=1, help="Dimensions.")]
+Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Passes over the text.")]
+Window = Annotated[int, typer.Option("--window", min=1, help="Words to each side.")]
+MinCount = Annotated[int, typer.Option("--min-count", min=1, help="Leave out words that occur less often.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="Most frequent words of each language to keep.")]
+Subwords = Annotated[bool, typer.Option("--subwords", help="Also learn from character n-grams: slower.")]
+Segmenter = Annotated[str, typer.Option("--segmenter", help="spaces (tokenised text), icu, jieba, fugashi, pythainlp.")]
+Lower = Annotated[bool, typer.Option("--lower/--no-lower", help="Lower-case text and lexicons.")]
+Encoding = Annotated[str | None, typer.Option("--encoding", help="Of the texts, if not UTF-8, e.g. latin-1.")]
+Balance = Annotated[
+    bool, typer.Option("--balance/--no-balance", help="Bring every text to as many lines as the last one has.")
+]
+Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Default: all cores. One repeats exactly.")]
+Seed = Annotated[int, typer.Option("--seed", help="Where all random choices come from.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only look at the texts and tell what training would take.")]
+
+
+@app.command("train")
+def train(
+    texts: Texts,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
+    lexicon: LexiconOption = None,
+    test: TestOption = None,
+    refine: Refine = None,
+    settings: Settings = None,
+    gamma: Gamma = "auto",
+    variant: Annotated[
+        str,
+        typer.Option("--variant", help="joint, replace (swap words for translations) or supervised (predict them)."),
+    ] = "joint",
+    pivot: Annotated[
+        str | None, typer.Option("--pivot", help="Whose space the others are brought into; default: the last.")
+    ] = None,
+    model: Model = "skipgram",
+    dim: Dim = 300,
+    epochs: Epochs = 5,
+    window: Window = 5,
+    min_count: MinCount = 5,
+    limit: Limit = 200_000,
+    subwords: Subwords = False,
+    segmenter: Segmenter = "spaces",
+    lower: Lower = True,
+    encoding: Encoding = None,
+    balance: Balance = True,
+    dictionary: Annotated[
+        int, typer.Option("--dictionary", min=0, help="Write OUT/dictionary.tsv for so many frequent words; 0: none.")
+    ] = 20_000,
+    keep_work: Annotated[bool, typer.Option("--keep-work", help="Keep OUT.work, the corpus and vectors.")] = False,
+    threads: Threads = None,
+    seed: Seed = 0,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """Train text of two or more languages together, reallocate words, refine, measure, write a dictionary.
+
+    A killed run goes on where it was when the same command is given again; its state is kept in OUT.work. The result is
+    a folder like that of `isoglot align`: `translate`, `lexicon`, `evaluate bli` and `export` take it.
+
+    Examples:
+
+    \b
+      isoglot joint en.txt fr.txt --lexicon en-fr.tsv --refine rcsls -o en-fr
+      isoglot joint en=news.xz fr=presse.txt -l en-fr.tsv --test en-fr.test.tsv --gamma .9 -o en-fr
+      isoglot joint en.txt fr.txt --refine none -o unsupervised
+      isoglot joint en.txt it.txt fr.txt -l en-fr=a.tsv -l it-fr=b.tsv -o three
+      isoglot joint en.txt fr.txt -l en-fr.tsv -o en-fr --dry-run
+    """
+    import shutil
+
+    from isoglot.aligners.translate import induce
+    from isoglot.cli.console import print_json, progress_bars, result_table, say, table
+    from isoglot.cli.joint_inputs import read_job
+    from isoglot.files import check_replaceable
+    from isoglot.lexicons import Lexicon
+    from isoglot.recipes.joint import joint_align
+
+    check_replaceable(output, marker="isoglot.json")
+    with progress_bars() as progress:
+        job = read_job(
+            texts, lexicon or [], test or [], refine, settings or [], gamma,
+            variant=variant, pivot=pivot, model=model, dim=dim, epochs=epochs, window=window, min_count=min_count,
+            limit=limit, subwords=subwords, segmenter=segmenter, lower=lower, encoding=encoding, balance=balance,
+            seed=seed, progress=progress,
+        )  # fmt: skip
+        if dry_run:
+            _tell_cost(job, threads, json)
+            return
+        work = output.with_name(f"{output.name}.work")
+        outcome = joint_align(job, work, threads=threads, progress=progress, tell=lambda line: say(f"note: {line}"))
+        outcome.save(output, progress=progress)
+        if dictionary:
+            aligned = outcome.aligned()
+            first, second = aligned.direction()
+            pairs = induce(aligned, source=first, target=second, limit=dictionary, mutual=True, progress=progress)
+            induced = Lexicon([(pair.source, pair.target) for pair in pairs], first, second)
+            induced.save(output / "dictionary.tsv", confidence=[pair.confidence for pair in pairs])
+            aligned.save_means(output)
+    if not keep_work:
+        shutil.rmtree(work, ignore_errors=True)
+    for warning in outcome.warnings:
+        say(f"warning: {warning}")
+    if json:
+        print_json({"output": str(output), **outcome.info})
+        return
+    for pair, results in outcome.results.items():
+        result_table(results, f"{outcome.info['method']}, gamma {outcome.gamma:g}: {pair[0]} to {pair[1]}")
+    kinds = outcome.info["kinds"]
+    rows = [[name, *(f"{count:,}" for count in kinds[name].values())] for name in kinds]
+    table("Words", ["", *kinds["trained"]], rows, right=range(1, len(kinds["trained"]) + 1))
+    if not outcome.results:
+        say("no figure: give a --lexicon or --test to measure")
+    say(f"written to {output}; try: isoglot joint inspect {output}")
+
+
+def _tell_cost(job: JointJob, threads: int | None, json: bool) -> None:
+    import dataclasses
+
+    from isoglot.cli.console import print_json, say
+    from isoglot.joint.trained import estimate
+
+    cost = estimate(job.texts, job.corpus, job.training, threads=threads)
+    if json:
+        print_json(dataclasses.asdict(cost))
+        return
+    for lang, words in cost.running_words.items():
+        say(f"{lang}: about {words:,} running words")
+    say(f"about {cost.minutes:.1f} minutes of training at {cost.words_per_second:,.0f} words/s, then alignment")
+
+
+@app.command("inspect")
+def inspect(
+    folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder written by `isoglot joint`.")],
+    page: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write the page; default: OUT/joint.html.")
+    ] = None,
+    examples: Annotated[int, typer.Option("--examples", min=1, help="How many words to show of each kind.")] = 12,
+    json: Json = False,
+) -> None:
+    """What was shared, what was reallocated where, with counts and examples; draws the space before and after.
+
+    Examples:
+
+    \b
+      isoglot joint inspect en-fr
+      isoglot joint inspect en-fr --examples 40 -o page.html
+    """
+    from isoglot.cli.console import print_json, say, table
+    from isoglot.recipes.joint_report import look_at, write_joint_page
+
+    found = look_at(folder, examples)
+    if json:
+        print_json(found.record())
+        return
+    table(
+        "Words", ["kind", "trained", "reallocated"], [[k, f"{a:,}", f"{b:,}"] for k, a, b in found.kinds], right=(1, 2)
+    )
+    rows = [[f"taken from {lang}", f"{count:,}", ", ".join(words)] for lang, count, words in found.taken]
+    rows.append(["still shared", f"{found.kinds[0][2]:,}", ", ".join(found.shared)])
+    table("Examples, most frequent first", ["", "words", "such as"], rows, right=(1,))
+    target = page or folder / "joint.html"
+    write_joint_page(target, found)
+    say(f"page: {target}")
+
+
+@app.command("ablate")
+def ablate(
+    texts: Texts,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for ablation.json, report.html and the work.")],
+    lexicon: LexiconOption = None,
+    test: TestOption = None,
+    refine: Refine = None,
+    settings: Settings = None,
+    gamma: Gamma = "auto",
+    baselines: Annotated[
+        bool, typer.Option("--baselines", help="Also Joint-Replace and supervised joint training: two more trainings.")
+    ] = False,
+    model: Model = "skipgram",
+    dim: Dim = 300,
+    epochs: Epochs = 5,
+    window: Window = 5,
+    min_count: MinCount = 5,
+    limit: Limit = 200_000,
+    subwords: Subwords = False,
+    segmenter: Segmenter = "spaces",
+    lower: Lower = True,
+    encoding: Encoding = None,
+    balance: Balance = True,
+    threads: Threads = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Which step brings what: joint training alone, with each step, with all, and separate training, on the same words.
+
+    Trained vectors stay in the output folder; the same command again only evaluates.
+
+    Examples:
+
+    \b
+      isoglot joint ablate en.txt fr.txt -l en-fr.tsv --test en-fr.test.tsv -o ablation
+      isoglot joint ablate en.txt fr.txt -l en-fr.tsv --refine procrustes --baselines -o ablation
+    """
+    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.joint_inputs import read_job
+    from isoglot.files import check_writable
+    from isoglot.recipes.joint_ablation import run_ablation, write_ablation
+
+    check_writable(output / "ablation.json")
+    with progress_bars() as progress:
+        job = read_job(
+            texts, lexicon or [], test or [], refine, settings or [], gamma,
+            variant="joint", pivot=None, model=model, dim=dim, epochs=epochs, window=window, min_count=min_count,
+            limit=limit, subwords=subwords, segmenter=segmenter, lower=lower, encoding=encoding, balance=balance,
+            seed=seed, progress=progress,
+        )  # fmt: skip
+        outcome = run_ablation(
+            job, output, baselines=baselines, threads=threads, progress=progress, tell=lambda line: say(f"note: {line}")
+        )
+    write_ablation(outcome, output)
+    if json:
+        print_json(outcome.record())
+        return
+    head = ["", "all pairs", "95% interval", "in vocabulary", "different form", "95% interval", "in vocabulary"]
+    table(outcome.title, head, outcome.table_rows(), right=(1, 3, 4, 6))
+    for line in outcome.sentences():
+        say(line)
+    say(f"written: {output / 'ablation.json'}, {output / 'report.html'}")
