@@ -12,10 +12,10 @@ __all__ = ["SeenLines"]
 
 
 class SeenLines:
-    """Remembers lines by their hashes, for 8 bytes each, and up to three times that while runs are merged.
+    """Remembers lines by their hashes, for 8 bytes each, and twice that while runs are merged.
 
     A new line that shares its hash with another is taken for a repetition: among 100 million lines, this happens to one
-    of them with a chance of 1 in 4,000.
+    of them with a chance of about 1 in 4,000.
 
     >>> seen = SeenLines()
     >>> seen.new(["a", "b", "a"]).tolist(), seen.new(["c", "b"]).tolist(), len(seen)

@@ -44,14 +44,34 @@ def sentence_splitter(lang: str = "") -> Split:
         from icu4py.breakers import SentenceBreaker
     except ImportError as error:
         raise MissingExtraError("icu4py", "text", "splitting sentences") from error
-    # "ss" asks for the list: no new sentence after "Mr." in English or "M." in French.
-    locale = f"{_locale(lang)}@ss=standard"
+    plain = _locale(lang)
+    listed = f"{plain}@ss=standard"  # ICU's rules with its list: no new sentence after "Mr." in English
+
+    def unlisted(text: str) -> bool:
+        return len(list(SentenceBreaker(f"{text} X", listed))) > 1
+
+    @functools.lru_cache(1 << 16)
+    def abbreviation(word: str) -> bool:
+        # ICU looks for listed ones at the end of any word: with "r." in the German list, none would end with "er.".
+        # We want the whole word. Of very short ones we cannot tell ("r." and "Dr." are listed), so capitals decide.
+        return not unlisted(word) and (unlisted(word[1:]) or (len(word) <= 3 and word[:1].isupper()))
 
     def split(lines: Iterable[str]) -> list[str]:
         # All lines in one go: setting the list up costs more than splitting a hundred lines.
-        segments = SentenceBreaker("".join(f"{line}\n" for line in lines), locale)
-        # A line end always ends a sentence, but after an abbreviation ICU overlooks it.
-        return [piece.strip() for segment in segments for piece in segment.removesuffix("\n").split("\n")]
+        text = "".join(f"{line}\n" for line in lines)
+        pieces = iter(SentenceBreaker(text, plain))
+        sentences = []
+        for segment in SentenceBreaker(text, listed):
+            sentence, left = "", len(segment)
+            while left:
+                piece = next(pieces)
+                sentence += piece
+                left -= len(piece)
+                last = piece.rstrip().rpartition(" ")[2].lstrip("([{\"'«‹„“‘‚»")
+                if not left or piece.endswith("\n") or not abbreviation(last):
+                    sentences.append(sentence.strip())
+                    sentence = ""
+        return sentences
 
     return split
 
