@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
 from collections import Counter
 
@@ -67,6 +68,22 @@ def test_neither_case_nor_size_nor_punctuation_matters():
     signs = Counter({",": 10_000, ".": 8_000, "1": 500})
     assert not same_language(COUNTS["en"] + signs, COUNTS["de"] + signs)
     assert not same_language(signs, signs)
+
+
+def sample(small, topic, seed, size=5000):
+    """Running words of a language with these small words, on this topic; frequencies fall as Zipf has it."""
+    words = [*small, *(f"{topic}{i}" for i in range(400))]
+    return Counter(random.Random(seed).choices(words, [1 / (rank + 2) for rank in range(len(words))], k=size))
+
+
+def test_long_texts_of_one_language_and_of_its_sister():
+    north = [f"n{i}" for i in range(60)]
+    # Every other small word is spelled alike, as about between Spanish and Portuguese.
+    south = [word if i % 2 else f"s{i}" for i, word in enumerate(north)]
+    sea, hills, other = sample(north, "sea", 1), sample(north, "hill", 2), sample(south, "sea", 3)
+    assert same_language(sea, hills)
+    assert not same_language(sea, other)
+    assert not same_language(hills, other)
 
 
 def test_a_few_words_are_too_few():

@@ -57,7 +57,8 @@ def sentence_splitter(lang: str = "") -> Split:
         return not unlisted(word) and (unlisted(word[1:]) or (len(word) <= 3 and word[:1].isupper()))
 
     def split(lines: Iterable[str]) -> list[str]:
-        # All lines in one go: setting the list up costs more than splitting a hundred lines.
+        # All lines in one go: setting the list up costs more than splitting a hundred lines. A line end always ends a
+        # sentence, also after an abbreviation.
         text = "".join(f"{line}\n" for line in lines)
         pieces = iter(SentenceBreaker(text, plain))
         sentences = []
@@ -68,7 +69,7 @@ def sentence_splitter(lang: str = "") -> Split:
                 sentence += piece
                 left -= len(piece)
                 last = piece.rstrip().rpartition(" ")[2].lstrip("([{\"'«‹„“‘‚»")
-                if not left or piece.endswith("\n") or not abbreviation(last):
+                if not left or not abbreviation(last):
                     sentences.append(sentence.strip())
                     sentence = ""
         return sentences
