@@ -1,0 +1,163 @@
+"""`isoglot joint` as a user meets it: from two texts to a dictionary, wrong files, a kill in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from isoglot.simulate import simulate_texts
+
+QUICK = ("--dim", 24, "--epochs", 5, "--threads", 1, "--refine", "procrustes")
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("texts")
+    simulate_texts(6000, foreign=0.05).save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trained(isoglot, texts):
+    done = isoglot(
+        "joint", "north=north.txt", "south=south.txt", "-l", "north-south.tsv", "-o", "out", *QUICK, cwd=texts
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_two_texts_become_a_dictionary(isoglot, texts, trained):
+    assert "P@1" in trained.stdout
+    assert "reallocated" in trained.stdout
+    assert "warning: north.txt has only" in trained.stderr
+    lines = (texts / "out" / "dictionary.tsv").read_text("utf-8").splitlines()
+    gold = {tuple(line.split("\t")[:2]) for line in (texts / "north-south.tsv").read_text("utf-8").splitlines()}
+    found = [tuple(line.split("\t")[:2]) for line in lines]
+    assert len(found) > 100
+    # The tail of the lexicon taught; what was not taught is found as well.
+    assert sum(pair in gold for pair in found) > 0.4 * len(found)
+    assert not (texts / "out.work").exists()
+    answer = isoglot("translate", "out", found[0][0], "--json", cwd=texts)
+    assert json.loads(answer.stdout)[0]["known"]
+    checked = isoglot("evaluate", "bli", "out", "-l", "north-south.tsv", "--identical", "remove", cwd=texts)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_inspect_shows_what_moved(isoglot, texts, trained):
+    done = isoglot("joint", "inspect", "out", cwd=texts)
+    assert done.returncode == 0, done.stderr
+    assert "taken from north" in done.stdout
+    assert (texts / "out" / "joint.html").stat().st_size > 10_000
+    record = json.loads(isoglot("joint", "inspect", "out", "--json", cwd=texts).stdout)
+    assert record["kinds"]["shared"]["trained"] > record["kinds"]["shared"]["reallocated"]
+    wrong = isoglot("joint", "inspect", ".", cwd=texts)
+    assert wrong.returncode == 2
+    assert "no joint space here" in wrong.stderr
+
+
+def test_ablate_prints_every_step(isoglot, texts):
+    done = isoglot(
+        "joint", "ablate", "north=north.txt", "south=south.txt", "-l", "north-south.tsv", "-o", "steps", *QUICK,
+        "--gamma", ".8", cwd=texts,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for name in ("separate + alignment", "joint + reallocation", "joint + refinement, no reallocation", "full"):
+        assert name in done.stdout
+    assert "full: " in done.stderr
+    record = json.loads((texts / "steps" / "ablation.json").read_text("utf-8"))
+    assert record["gamma"] == 0.8
+    assert (texts / "steps" / "report.html").exists()
+
+
+def test_the_cost_is_shown_and_nothing_written(isoglot, texts):
+    done = isoglot("joint", "north=north.txt", "south=south.txt", "-o", "dry", "--dry-run", *QUICK[:4], cwd=texts)
+    assert done.returncode == 0, done.stderr
+    assert "about 60,000 running words" in done.stderr
+    assert "minutes of training" in done.stderr
+    assert not (texts / "dry").exists()
+    assert not (texts / "dry.work").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["north=north.txt", "south=latin.txt"], "latin.txt:2"),
+        (["north=north.txt", "south=empty.txt"], "empty.txt"),
+        (["north=north.txt", "south=nowhere.txt"], "nowhere.txt: no such file"),
+        (["north=north.txt", "south=north.txt"], "is given twice, as north and as south"),
+        (["en.txt", "other.en.txt"], "two texts are named 'en'"),
+        (["north.txt", "south.txt"], "tells no language"),
+        (["north=north.txt"], "at least two texts"),
+        (["north=few.txt", "south=strange.txt"], "--min-count"),
+        (["north=north.txt", "south=south.txt", "--gamma", "many"], "--gamma takes auto"),
+        (["north=north.txt", "south=south.txt", "--gamma", "3"], "gamma lies between"),
+        (["north=north.txt", "south=south.txt", "--refine", "procrustez"], "did you mean 'procrustes'"),
+        (["north=north.txt", "south=south.txt", "--refine", "procrustes"], "give --lexicon"),
+        (["north=north.txt", "south=south.txt", "--model", "glove"], "no model 'glove'"),
+        (["north=north.txt", "south=south.txt", "-l", "en-fr=north-south.tsv"], "no text of en"),
+        (["north=north.txt", "south=south.txt", "--variant", "replace", "-l", "north-south.tsv"], "--test"),
+    ],
+)
+def test_bad_input_is_one_clear_line(isoglot, texts, arguments, said):
+    (texts / "latin.txt").write_bytes("deux\ncafé\n".encode("latin-1") * 30)
+    for name, text in (("empty", ""), ("few", "a b c\n"), ("strange", "d e f\n")):
+        (texts / f"{name}.txt").write_text(text, "utf-8")
+    for name in ("en", "other.en"):
+        (texts / f"{name}.txt").write_text("the cat\n" * 50, "utf-8")
+    done = isoglot("joint", *arguments, "-o", "bad", "--dim", 8, "--epochs", 1, cwd=texts)
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+    assert not (texts / "bad").exists()
+
+
+def test_little_text_works_with_a_warning(isoglot, texts):
+    lines = (texts / "north.txt").read_text("utf-8").splitlines()[:200]
+    (texts / "little.txt").write_text("\n".join(lines) + "\n", "utf-8")
+    done = isoglot(
+        "joint", "north=little.txt", "south=south.txt", "-o", "little", "--dim", 8, "--epochs", 1, "--threads", 1,
+        cwd=texts,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "warning: little.txt has only" in done.stderr
+
+
+def test_a_killed_run_goes_on_and_says_from_where(texts, isoglot):
+    """Killed for good while it trains; the same command then finishes."""
+    arguments = [
+        "joint", "north=north.txt", "south=south.txt", "-o", "killed", "--dim", "64", "--epochs", "200",
+        "--threads", "1", "--gamma", ".9", "--dictionary", "0",
+    ]  # fmt: skip
+    # The state is kept every half a minute: too long for a test.
+    code = (
+        "from isoglot.aligners.checkpoint import Checkpoint; Checkpoint.seconds = 0.2\n"
+        "import isoglot.joint.training as training; training._SLICE = 30_000\n"
+        "from isoglot.cli import main; main()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        cwd=texts,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "COLUMNS": "160"},
+    )
+    state = texts / "killed.work" / "training.checkpoint"
+    deadline = time.monotonic() + 120
+    while not state.exists() and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert state.exists()
+    assert not (texts / "killed").exists()
+    again = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=texts, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert again.returncode == 0, again.stderr
+    assert "note: training goes on in epoch" in again.stderr
+    assert (texts / "killed" / "isoglot.json").exists()
+    assert not (texts / "killed.work").exists()
