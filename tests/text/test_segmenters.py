@@ -96,10 +96,10 @@ def test_loading_leaves_no_files_and_says_nothing(tmp_path):
 
 def test_the_environment_is_as_before(monkeypatch):
     monkeypatch.delenv("PYTHAINLP_OFFLINE", raising=False)
-    monkeypatch.setenv("PYTHAINLP_READ_ONLY", "0")
+    monkeypatch.setenv("PYTHAINLP_READ_ONLY", "yes")
     segmenter("pythainlp")
     assert "PYTHAINLP_OFFLINE" not in os.environ
-    assert os.environ["PYTHAINLP_READ_ONLY"] == "0"
+    assert os.environ["PYTHAINLP_READ_ONLY"] == "yes"
 
 
 def test_sentences_of_lines():
