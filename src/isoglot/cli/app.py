@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import isoglot
-from isoglot.cli import align, compare, data, evaluate, files, inspect, methods, translate
+from isoglot.cli import align, compare, data, evaluate, files, inspect, joint, methods, text, translate
 
 __all__ = ["app"]
 
@@ -34,6 +34,8 @@ app.command("align")(align.align)
 app.command("translate")(translate.translate_words)
 app.command("lexicon")(translate.lexicon)
 app.add_typer(evaluate.app, name="evaluate")
+app.add_typer(joint.app, name="joint")
+app.command("text")(text.prepare_texts)
 app.command("compare")(compare.compare_methods)
 app.command("inspect")(inspect.inspect_spaces)
 app.command("info")(files.info)

@@ -26,7 +26,7 @@ from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.files import atomic_directory
 from isoglot.progress import Progress, silent
 from isoglot.spaces import IntVector
-from isoglot.text import read_text, segmenter
+from isoglot.text import lower_case, read_text, segmenter
 
 __all__ = ["Corpus", "CorpusSettings", "TextFile"]
 
@@ -169,7 +169,7 @@ def _token_lists(text: TextFile, settings: CorpusSettings, progress: Progress) -
         split = segmenter(settings.segmenter, text.lang)
     for block in read_text(text.path, encoding=text.encoding, progress=progress):
         if settings.lower:
-            block = "\n".join(block).lower().split("\n")
+            block = lower_case("\n".join(block), text.lang).split("\n")
         yield [split(line) for line in block]
 
 
