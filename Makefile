@@ -28,6 +28,7 @@ benchmark: $(STAMP)
 	$(BIN)/python benchmarks/load_text.py
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/aligners.py
+	$(BIN)/python benchmarks/training.py
 
 # torch first and exactly as pinned: another spelling pulls gigabytes of CUDA packages.
 $(STAMP): pyproject.toml constraints.txt

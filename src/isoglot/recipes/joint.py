@@ -20,7 +20,7 @@ from isoglot.aligners.base import Aligner
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError, InputError
 from isoglot.joint.corpus import CorpusSettings, TextFile
-from isoglot.joint.refine import refine
+from isoglot.joint.refinement import refine
 from isoglot.joint.space import GAMMAS, JointSpace
 from isoglot.joint.trained import Trained, train_texts
 from isoglot.joint.training import Training
