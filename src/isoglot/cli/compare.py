@@ -59,6 +59,7 @@ def compare_methods(
     from isoglot.files import check_writable
     from isoglot.recipes.compare import compare, contenders
     from isoglot.recipes.pair import split_lexicon
+    from isoglot.tasks.significance import p_text
 
     chosen = contenders(method)
     if dry_run:
@@ -99,7 +100,7 @@ def compare_methods(
             str(len(row.values)),
             "" if row.seconds is None else f"{row.seconds:.1f}",
             "" if row.megabytes is None else f"{row.megabytes:,.0f}",
-            "" if row.p_value is None else f"{row.p_value:.3f}",
+            "" if row.p_value is None else p_text(row.p_value).removeprefix("= "),
             row.brief,
         ]
         for row in outcome.rows

@@ -24,6 +24,7 @@ from isoglot.recipes.report import Report, write_report
 from isoglot.recipes.report_page import ablation_section
 from isoglot.spaces import Space
 from isoglot.tasks import PairedTest, Result, bli, paired_test
+from isoglot.tasks.significance import p_text
 
 __all__ = ["Ablation", "AblationRow", "run_ablation", "write_ablation"]
 
@@ -93,7 +94,7 @@ class Ablation:
         lines = []
         for (better, worse), test in self.tests.items():
             verb = "no different from" if test.p_value >= 0.05 else "above" if test.difference > 0 else "below"
-            lines.append(f"{better}: {100 * test.difference:+.1f} points, {verb} {worse} (p = {test.p_value:.3g})")
+            lines.append(f"{better}: {100 * test.difference:+.1f} points, {verb} {worse} (p {p_text(test.p_value)})")
         return lines
 
     def record(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from isoglot.errors import InputError
 from isoglot.tasks.result import Result
 
-__all__ = ["PairedTest", "bootstrap_intervals", "paired_test"]
+__all__ = ["PairedTest", "bootstrap_intervals", "p_text", "paired_test"]
 
 # Resampled values held at once; 4 million float64 are 32 MB.
 _BLOCK = 1 << 22
@@ -50,8 +50,18 @@ class PairedTest:
         low, high = self.interval
         return (
             f"{self.metric}: {self.a:.3f} against {self.b:.3f} on {self.n:,} common items, difference "
-            f"{self.difference:+.3f} (95% {low:+.3f} to {high:+.3f}), p = {self.p_value:.4f} ({self.method}): {verdict}"
+            f"{self.difference:+.3f} (95% {low:+.3f} to {high:+.3f}), p {p_text(self.p_value)} ({self.method}): "
+            f"{verdict}"
         )
+
+
+def p_text(value: float) -> str:
+    """A p-value for people: "= 0.012", or "< 0.0001" where digits would only be zeros.
+
+    >>> p_text(0.0123), p_text(3e-9)
+    ('= 0.0123', '< 0.0001')
+    """
+    return "< 0.0001" if value < 0.0001 else f"= {value:.4f}"
 
 
 def bootstrap_intervals(

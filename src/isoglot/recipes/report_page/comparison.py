@@ -8,6 +8,7 @@ from typing import Any
 from isoglot.recipes.report_page.page import Section
 from isoglot.recipes.report_page.plots import plot
 from isoglot.recipes.report_page.tables import escape, percent, table
+from isoglot.tasks.significance import p_text
 
 __all__ = ["comparison_section"]
 
@@ -26,7 +27,7 @@ def comparison_section(title: str, rows: Sequence[Mapping[str, Any]], metric: st
             len(row["values"]) or "",
             "" if row["seconds"] is None else f"{row['seconds']:.1f}",
             "" if row["megabytes"] is None else f"{row['megabytes']:,.0f}",
-            "" if row["p_value"] is None else f"{row['p_value']:.3f}",
+            "" if row["p_value"] is None else p_text(row["p_value"]).removeprefix("= "),
             row["brief"],
         ]
         for row in rows
