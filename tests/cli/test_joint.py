@@ -13,7 +13,7 @@ import pytest
 
 from isoglot.simulate import simulate_texts
 
-QUICK = ("--dim", 24, "--epochs", 5, "--threads", 1, "--refine", "procrustes")
+QUICK = ("--dim", 24, "--epochs", 5, "--threads", 1, "--no-subwords", "--refine", "procrustes")
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_bad_input_is_one_clear_line(isoglot, texts, arguments, said):
         (texts / f"{name}.txt").write_text(text, "utf-8")
     for name in ("en", "other.en"):
         (texts / f"{name}.txt").write_text("the cat\n" * 50, "utf-8")
-    done = isoglot("joint", *arguments, "-o", "bad", "--dim", 8, "--epochs", 1, cwd=texts)
+    done = isoglot("joint", *arguments, "-o", "bad", "--dim", 8, "--epochs", 1, "--no-subwords", cwd=texts)
     assert done.returncode == 2
     assert said in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
@@ -121,8 +121,8 @@ def test_little_text_works_with_a_warning(isoglot, texts):
     lines = (texts / "north.txt").read_text("utf-8").splitlines()[:200]
     (texts / "little.txt").write_text("\n".join(lines) + "\n", "utf-8")
     done = isoglot(
-        "joint", "north=little.txt", "south=south.txt", "-o", "little", "--dim", 8, "--epochs", 1, "--threads", 1,
-        cwd=texts,
+        "joint", "north=little.txt", "south=south.txt", "-o", "little", "--dim", 8, "--epochs", 1,
+        "--no-subwords", "--threads", 1, cwd=texts,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "warning: little.txt has only" in done.stderr
@@ -132,7 +132,7 @@ def test_a_killed_run_goes_on_and_says_from_where(texts, isoglot):
     """Killed for good while it trains; the same command then finishes."""
     arguments = [
         "joint", "north=north.txt", "south=south.txt", "-o", "killed", "--dim", "64", "--epochs", "200",
-        "--threads", "1", "--gamma", ".9", "--dictionary", "0",
+        "--no-subwords", "--threads", "1", "--gamma", ".9", "--dictionary", "0",
     ]  # fmt: skip
     # The state is kept every half a minute: too long for a test.
     code = (
@@ -161,3 +161,20 @@ def test_a_killed_run_goes_on_and_says_from_where(texts, isoglot):
     assert "note: training goes on in epoch" in again.stderr
     assert (texts / "killed" / "isoglot.json").exists()
     assert not (texts / "killed.work").exists()
+
+
+def test_speed_and_time_left_are_told_for_steps_with_a_unit(monkeypatch, capsys):
+    from isoglot.cli import console
+
+    clock = iter([0.0, 0.0, 11.0, 22.0, 33.0])
+    monkeypatch.setattr(console.time, "monotonic", lambda: next(clock))
+    lines = console._LogLines()
+    lines("training (running words)", 1000, 10_000)
+    lines("training (running words)", 2100, 10_000)
+    lines("training (running words)", 3200, 10_000)
+    lines("reading", 5, 10)
+    assert capsys.readouterr().err.splitlines() == [
+        "training (running words): 21%, 100 running words/s, 0:01:19 left",
+        "training (running words): 32%, 100 running words/s, 0:01:08 left",
+        "reading: 50%",
+    ]

@@ -37,7 +37,7 @@ def corpus(files, tmp_path_factory) -> Corpus:
 
 @pytest.fixture(scope="session")
 def joint(corpus) -> JointSpace:
-    vectors = train(corpus, Training(dim=24, epochs=5, sample=1e-2), threads=1)
+    vectors = train(corpus, Training(dim=24, epochs=5, sample=1e-2, subwords=False), threads=1)
     return JointSpace(corpus.langs, corpus.words, vectors, corpus.counts)
 
 

@@ -14,7 +14,7 @@ from isoglot.joint.corpus import Corpus, CorpusSettings
 from isoglot.joint.trained import estimate, train_texts, translations_of
 from isoglot.joint.training import Training, train
 
-SMALL = Training(dim=12, epochs=2, sample=1e-2)
+SMALL = Training(dim=12, epochs=2, sample=1e-2, subwords=False)
 
 
 def latent_fit(vectors, corpus, texts):
@@ -34,7 +34,7 @@ def test_a_seed_repeats_exactly_with_one_thread(corpus):
 
 
 def test_two_threads_learn_as_much_as_one(corpus, texts):
-    one, two = (train(corpus, Training(dim=24, sample=1e-2), threads=n) for n in (1, 2))
+    one, two = (train(corpus, Training(dim=24, sample=1e-2, subwords=False), threads=n) for n in (1, 2))
     assert latent_fit(two, corpus, texts) == pytest.approx(latent_fit(one, corpus, texts), abs=0.05)
 
 
@@ -45,7 +45,7 @@ def test_two_threads_learn_as_much_as_one(corpus, texts):
 def test_vectors_are_as_good_as_those_of_another_library(corpus, texts, settings):
     from gensim.models import FastText, Word2Vec
 
-    ours = train(corpus, Training(dim=24, sample=1e-2, **settings), threads=1)
+    ours = train(corpus, Training(dim=24, sample=1e-2, **{"subwords": False, **settings}), threads=1)
     sentences = [line.split() for line in (*texts.src, *texts.tgt)]
     common = {
         "vector_size": 24, "window": 5, "min_count": 5, "sg": int(settings.get("model") != "cbow"), "negative": 5,
@@ -112,10 +112,10 @@ def test_translations_in_training_bring_languages_together(files, corpus, texts,
     """Held-out translations lie closer when the others are swapped or predicted during training."""
     taught, held = lexicons
     apart = Corpus.build(files, tmp_path / "apart", CorpusSettings(apart=True))
-    plain = train(corpus, Training(dim=24, sample=1e-2), threads=1)
+    plain = train(corpus, Training(dim=24, sample=1e-2, subwords=False), threads=1)
     table = translations_of(corpus, {("north", "south"): taught})
-    swapped = train(corpus, Training(dim=24, sample=1e-2, replace=0.5), translations=table, threads=1)
-    cbow = Training(dim=24, sample=1e-2, model="cbow", epochs=20)
+    swapped = train(corpus, Training(dim=24, sample=1e-2, subwords=False, replace=0.5), translations=table, threads=1)
+    cbow = Training(dim=24, sample=1e-2, subwords=False, model="cbow", epochs=20)
     alone = train(apart, cbow, threads=1)
     table = translations_of(apart, {("north", "south"): taught})
     supervised = train(apart, dataclasses.replace(cbow, translate=True), translations=table, threads=1)

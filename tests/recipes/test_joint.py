@@ -18,7 +18,7 @@ from isoglot.recipes.joint_report import look_at, write_joint_page
 from isoglot.simulate import simulate_texts
 
 PAIR = ("north", "south")
-QUICK = Training(dim=24, epochs=5, sample=1e-2)
+QUICK = Training(dim=24, epochs=5, sample=1e-2, subwords=False)
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +15,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import (
     BarColumn,
+    ProgressColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
@@ -22,6 +26,7 @@ from rich.progress import (
     Progress as RichProgress,
 )
 from rich.table import Table
+from rich.text import Text
 
 from isoglot.progress import Progress
 from isoglot.tasks import Result
@@ -97,6 +102,7 @@ def _bars() -> Iterator[Progress]:
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
+        _Speed(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
@@ -113,14 +119,34 @@ def _bars() -> Iterator[Progress]:
         yield callback
 
 
+class _Speed(ProgressColumn):
+    """Units a second, for steps that name their unit: "training (running words)"."""
+
+    def render(self, task: Task) -> Text:
+        return Text(_speed(task.description, task.speed or 0.0))
+
+
 class _LogLines:
     """Progress where there is no terminal: one line every ten seconds of a long step."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
+        self._step, self._begin, self._at = "", 0.0, 0.0
 
     def __call__(self, step: str, done: float, total: float | None) -> None:
         now = time.monotonic()
+        if step != self._step or done < self._at:
+            self._step, self._begin, self._at = step, now, done
         if now - self._last >= _SECONDS_BETWEEN_LINES:
             self._last = now
-            say(f"{step}: {done / total:.0%}" if total else f"{step}: {done:,.0f}")
+            speed = (done - self._at) / (now - self._begin) if now > self._begin else 0.0
+            line = f"{step}: {done / total:.0%}" if total else f"{step}: {done:,.0f}"
+            told = _speed(step, speed)
+            if told and total:
+                told += f", {datetime.timedelta(seconds=round((total - done) / speed))} left"
+            say(f"{line}, {told}" if told else line)
+
+
+def _speed(step: str, speed: float) -> str:
+    unit = re.search(r"\((.+)\)$", step)
+    return f"{speed:,.0f} {unit[1]}/s" if unit and speed > 0 else ""

@@ -69,7 +69,10 @@ Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Passes over the te
 Window = Annotated[int, typer.Option("--window", min=1, help="Words to each side.")]
 MinCount = Annotated[int, typer.Option("--min-count", min=1, help="Leave out words that occur less often.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="Most frequent words of each language to keep.")]
-Subwords = Annotated[bool, typer.Option("--subwords", help="Also learn from character n-grams: slower.")]
+Subwords = Annotated[
+    bool,
+    typer.Option("--subwords/--no-subwords", help="Learn from character n-grams: slower, far better on little text."),
+]
 Segmenter = Annotated[str, typer.Option("--segmenter", help="spaces (tokenised text), icu, jieba, fugashi, pythainlp.")]
 Lower = Annotated[bool, typer.Option("--lower/--no-lower", help="Lower-case text and lexicons.")]
 Encoding = Annotated[str | None, typer.Option("--encoding", help="Of the texts, if not UTF-8, e.g. latin-1.")]
@@ -103,7 +106,7 @@ def train(
     window: Window = 5,
     min_count: MinCount = 5,
     limit: Limit = 200_000,
-    subwords: Subwords = False,
+    subwords: Subwords = True,
     segmenter: Segmenter = "spaces",
     lower: Lower = True,
     encoding: Encoding = None,
@@ -246,7 +249,7 @@ def ablate(
     window: Window = 5,
     min_count: MinCount = 5,
     limit: Limit = 200_000,
-    subwords: Subwords = False,
+    subwords: Subwords = True,
     segmenter: Segmenter = "spaces",
     lower: Lower = True,
     encoding: Encoding = None,
@@ -286,7 +289,8 @@ def ablate(
         print_json(outcome.record())
         return
     head = ["", "all pairs", "95% interval", "in vocabulary", "different form", "95% interval", "in vocabulary"]
-    table(outcome.title, head, outcome.table_rows(), right=(1, 3, 4, 6))
+    head.append(f"{outcome.moved_words:,} reallocated")
+    table(outcome.title, head, outcome.table_rows(), right=(1, 3, 4, 6, 7))
     for line in outcome.sentences():
         say(line)
     say(f"written: {output / 'ablation.json'}, {output / 'report.html'}")

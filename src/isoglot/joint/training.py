@@ -37,7 +37,7 @@ _SLICE = 2_000_000
 
 @dataclasses.dataclass(frozen=True)
 class Training:
-    """Settings, by default fastText's but for dimensions (300, as in the papers) and subwords (off).
+    """Settings, by default fastText's but for dimensions (300, as in the papers).
 
     Args:
         model: "skipgram" or "cbow".
@@ -63,7 +63,7 @@ class Training:
     epochs: int = 5
     rate: float = 0.05
     sample: float = 1e-4
-    subwords: bool = False
+    subwords: bool = True
     shortest: int = 3
     longest: int = 6
     bucket: int = 2_000_000

@@ -49,10 +49,15 @@ CLAIMS = (
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class AblationRow:
-    """One way to get a shared space. `results`: P@1 by (identical, denominator)."""
+    """One way to get a shared space. `results`: P@1 by (identical, denominator).
+
+    `moved`: P@1 over the test words that joint training shares and reallocation takes from one language, pairs of
+    different form; None if there is no such word. These are what reallocation is for.
+    """
 
     name: str
     results: Mapping[tuple[str, str], Result]
+    moved: float | None
 
     def record(self) -> dict[str, Any]:
         figures = {
@@ -63,7 +68,8 @@ class AblationRow:
             }
             for (identical, denominator), result in self.results.items()
         }
-        return {"name": self.name, "paper": PAPER.get(self.name), "figures": figures}
+        moved = None if self.moved is None else round(self.moved, 4)
+        return {"name": self.name, "paper": PAPER.get(self.name), "figures": figures, "moved": moved}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,6 +79,7 @@ class Ablation:
     title: str
     rows: tuple[AblationRow, ...]
     tests: Mapping[tuple[str, str], PairedTest]
+    moved_words: int
     gamma: float
     gammas: Mapping[float, float]
     kinds: Mapping[str, Mapping[str, int]]
@@ -86,7 +93,7 @@ class Ablation:
                 full, known = row.results[identical, "full"], row.results[identical, "in-vocabulary"]
                 low, high = full.interval or (full.value, full.value)
                 line += [f"{full.value:.3f}", f"{low:.3f} to {high:.3f}", f"{known.value:.3f}"]
-            lines.append(line)
+            lines.append([*line, "" if row.moved is None else f"{row.moved:.3f}"])
         return lines
 
     def sentences(self) -> list[str]:
@@ -102,6 +109,7 @@ class Ablation:
             "title": self.title,
             "rows": [row.record() for row in self.rows],
             "tests": [{"better": a, "worse": b, **test.record()} for (a, b), test in self.tests.items()],
+            "moved_words": self.moved_words,
             "gamma": self.gamma,
             "gammas": {str(key): round(value, 4) for key, value in self.gammas.items()},
             "kinds": {name: dict(own) for name, own in self.kinds.items()},
@@ -164,13 +172,19 @@ def run_ablation(
         for variant in ("replace", "supervised"):
             space = space_of(trained(variant, [first, second], variant))
             views[f"joint, {variant}"] = (space.view(pair[0]), space.view(pair[1]))
-    rows = tuple(_measure(name, src, tgt, test, job.training.seed, progress) for name, (src, tgt) in views.items())
+    taken = joint.moved(full.reallocated, pair[0]) + joint.moved(full.reallocated, pair[1])
+    asked = {source for source, target in test if source != target}
+    moved = asked & set(taken)
+    rows = tuple(
+        _measure(name, src, tgt, test, moved, job.training.seed, progress) for name, (src, tgt) in views.items()
+    )
     by_name = {row.name: row.results["keep", "full"] for row in rows}
     claims = {claim: paired_test(by_name[claim[0]], by_name[claim[1]]) for claim in CLAIMS}
     return Ablation(
         f"{pair[0]} to {pair[1]}, refined by {job.aligner.method.name}, gamma {gamma:g}",
         rows,
         claims,
+        len(moved),
         gamma,
         gammas,
         {"trained": joint.kinds(), "reallocated": full.reallocated.kinds()},
@@ -197,11 +211,14 @@ def write_ablation(outcome: Ablation, folder: str | Path) -> None:
     write_report(folder / "report.html", report)
 
 
-def _measure(name: str, src: Space, tgt: Space, test: Lexicon, seed: int, progress: Progress) -> AblationRow:
+def _measure(
+    name: str, src: Space, tgt: Space, test: Lexicon, moved: set[str], seed: int, progress: Progress
+) -> AblationRow:
     results: dict[tuple[str, str], Result] = {}
     both: tuple[Identical, ...] = ("keep", "remove")
     for identical in both:
         for result in bli(src, tgt, test, identical=identical, ks=(1,), seed=seed, progress=progress):
             if result.metric == "P@1":
                 results[identical, str(result.protocol["denominator"])] = result
-    return AblationRow(name, results)
+    values = [item["value"] for item in results["remove", "full"].per_item if item["source"] in moved]
+    return AblationRow(name, results, sum(values) / len(values) if values else None)

@@ -33,6 +33,7 @@ def kinds_section(stages: Sequence[tuple[str, JointSpace]], words: int = 600) ->
 def ablation_section(rows: Sequence[Mapping[str, Any]], sentences: Sequence[str]) -> Section:
     """Rows of an ablation, pairs of identical form kept and removed, with a plot."""
     head = ["", "P@1, all pairs, %", "95% interval", "in vocabulary", "different form", "95% interval", "in vocabulary"]
+    head.append("reallocated words")
     lines = []
     for row in rows:
         line = [row["name"]]
@@ -40,18 +41,20 @@ def ablation_section(rows: Sequence[Mapping[str, Any]], sentences: Sequence[str]
             full, known = row["figures"][f"{identical}/full"], row["figures"][f"{identical}/in-vocabulary"]
             low, high = full["interval"] or (full["value"], full["value"])
             line += [percent(full["value"]), f"{percent(low)} – {percent(high)}", percent(known["value"])]
-        lines.append(line)
+        lines.append([*line, "" if row["moved"] is None else percent(row["moved"])])
     notes = "".join(f"<p>{escape(line)}</p>" for line in sentences)
     lead = (
         "All rows were asked the same words. A word that a language does not have counts as right only if it is "
-        "spelled like its translation. Intervals are bootstraps over test words."
+        "spelled like its translation. Intervals are bootstraps over test words. Reallocated words are those that "
+        "joint training shares and reallocation takes from one language."
     )
-    return Section("What each step brings", _bars(rows) + table(head, lines, numeric=range(1, 7)) + notes, lead)
+    return Section("What each step brings", _bars(rows) + table(head, lines, numeric=range(1, 8)) + notes, lead)
 
 
 def _picture(label: str, space: JointSpace, words: int) -> str:
-    kinds = [("shared", space.shared[np.argsort(-space.counts[space.shared].sum(axis=1), kind="stable")], "--soft")]
-    kinds += [(lang, space.own_rows(lang), _COLOURS[i % len(_COLOURS)]) for i, lang in enumerate(space.langs)]
+    kinds = [(lang, space.own_rows(lang), _COLOURS[i % len(_COLOURS)]) for i, lang in enumerate(space.langs)]
+    shared = space.shared[np.argsort(-space.counts[space.shared].sum(axis=1), kind="stable")]
+    kinds.append(("shared", shared, "--soft"))  # last, so that the few that remain are drawn on top
     chosen = [(name, rows[:words], len(rows), colour) for name, rows, colour in kinds if len(rows)]
     points = first_two_components(space.vectors[np.concatenate([rows for _, rows, _, _ in chosen])])
     traces = []
