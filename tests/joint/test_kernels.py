@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.joint._kernels import LONGEST_LINE, _meet, alias_table, train_cbow, train_subwords, train_words
+from isoglot.joint._kernels import LONGEST_LINE, train_cbow, train_subwords, train_words
+from isoglot.joint._steps import alias_table, meet, meet_many
 
 RATE = np.float32(1e-3)
 
@@ -69,11 +70,26 @@ def test_every_number_of_words_around_is_handled(around):
     before = outputs[0].copy()
     D = np.zeros((around, 16), dtype=np.float32)
     X = np.ascontiguousarray(inputs[1:])
-    _meet(X, D, around, outputs, 0, np.float32(1), RATE)
+    meet(X, D, around, outputs, 0, np.float32(1), RATE)
     gains = np.array([1 - sigmoid(B[0] @ A[c + 1]) for c in range(around)])
     # The row changes after each group of at most four, which at this rate does not show.
     np.testing.assert_allclose(D / RATE, gains[:, None] * B[0], atol=2e-2)
     np.testing.assert_allclose((outputs[0] - before) / RATE, gains @ A[1:], atol=2e-2)
+
+
+@pytest.mark.parametrize("targets", [[0], [0, 1, 2], [0, 1, 2, 3], [0, 1, 1, 2, 3], [3, 2, 1, 0, 0, 1, 2, 3, 2]])
+def test_one_input_meets_any_number_of_outputs(targets):
+    """Also where a row stands there twice."""
+    inputs, outputs = matrices(1, 4)
+    A, B = inputs.astype(np.float64), outputs.astype(np.float64)
+    labels = np.array([i % 2 for i in range(len(targets))], dtype=np.float32)
+    D = np.zeros((1, 16), dtype=np.float32)
+    meet_many(inputs[0], D[0], outputs, np.array(targets), labels, len(targets), RATE)
+    gains = np.array([label - sigmoid(A[0] @ B[row]) for row, label in zip(targets, labels, strict=True)])
+    d_out = np.zeros_like(B)
+    np.add.at(d_out, targets, gains[:, None] * A[0])
+    np.testing.assert_allclose(D[0] / RATE, gains @ B[targets], atol=2e-2)
+    np.testing.assert_allclose((outputs - B) / RATE, d_out, atol=2e-2)
 
 
 def test_subwords_share_the_gradient():

@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from isoglot.aligners.checkpoint import Checkpoint
 from isoglot.errors import ConfigError
-from isoglot.joint._kernels import alias_table, train_cbow, train_subwords, train_words
+from isoglot.joint._kernels import train_cbow, train_subwords, train_words
+from isoglot.joint._steps import alias_table
 from isoglot.joint.corpus import Corpus
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._workers import available_threads, run_blocks
