@@ -12,6 +12,7 @@ import time
 import pytest
 
 from isoglot.simulate import simulate_texts
+from isoglot.spaces import Space
 
 QUICK = ("--dim", 24, "--epochs", 5, "--threads", 1, "--no-subwords", "--refine", "procrustes")
 
@@ -47,6 +48,22 @@ def test_two_texts_become_a_dictionary(isoglot, texts, trained):
     assert json.loads(answer.stdout)[0]["known"]
     checked = isoglot("evaluate", "bli", "out", "-l", "north-south.tsv", "--identical", "remove", cwd=texts)
     assert checked.returncode == 0, checked.stderr
+
+
+def test_one_text_becomes_vectors(isoglot, texts):
+    done = isoglot("train", "north=north.txt", "-o", "north.vec", "--dim", 16, "--epochs", 1, "--threads", 1, cwd=texts)
+    assert done.returncode == 0, done.stderr
+    assert "words x 16" in done.stderr
+    space = Space.load(texts / "north.vec")
+    assert space.dim == 16
+    assert "hen" in space
+    assert not (texts / "north.vec.work").exists()
+    dry = isoglot("train", "north=north.txt", "-o", "dry.vec", "--dim", 16, "--dry-run", "--json", cwd=texts)
+    assert json.loads(dry.stdout)["running_words"] == {"north": 60_000}
+    assert not (texts / "dry.vec").exists()
+    wrong = isoglot("train", "north.txt", "-o", "dry.vec", cwd=texts)
+    assert wrong.returncode == 2
+    assert "tells no language" in wrong.stderr
 
 
 def test_inspect_shows_what_moved(isoglot, texts, trained):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import isoglot
-from isoglot.cli import align, compare, data, evaluate, files, inspect, joint, methods, text, translate
+from isoglot.cli import align, compare, data, evaluate, files, inspect, joint, methods, text, train, translate
 
 __all__ = ["app"]
 
@@ -36,6 +36,7 @@ app.command("lexicon")(translate.lexicon)
 app.add_typer(evaluate.app, name="evaluate")
 app.add_typer(joint.app, name="joint")
 app.command("text")(text.prepare_texts)
+app.command("train")(train.train_vectors)
 app.command("compare")(compare.compare_methods)
 app.command("inspect")(inspect.inspect_spaces)
 app.command("info")(files.info)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from isoglot.cli.options import Json
-
-if TYPE_CHECKING:
-    from isoglot.recipes.joint import JointJob
 
 __all__ = ["app"]
 
@@ -138,7 +135,7 @@ def train(
 
     from isoglot.aligners.translate import induce
     from isoglot.cli.console import print_json, progress_bars, result_table, say, table
-    from isoglot.cli.joint_inputs import read_job
+    from isoglot.cli.joint_inputs import read_job, tell_cost
     from isoglot.files import check_replaceable
     from isoglot.lexicons import Lexicon
     from isoglot.recipes.joint import joint_align
@@ -152,7 +149,7 @@ def train(
             seed=seed, progress=progress,
         )  # fmt: skip
         if dry_run:
-            _tell_cost(job, threads, json)
+            tell_cost(job.texts, job.corpus, job.training, threads, json)
             return
         work = output.with_name(f"{output.name}.work")
         outcome = joint_align(job, work, threads=threads, progress=progress, tell=lambda line: say(f"note: {line}"))
@@ -179,21 +176,6 @@ def train(
     if not outcome.results:
         say("no figure: give a --lexicon or --test to measure")
     say(f"written to {output}; try: isoglot joint inspect {output}")
-
-
-def _tell_cost(job: JointJob, threads: int | None, json: bool) -> None:
-    import dataclasses
-
-    from isoglot.cli.console import print_json, say
-    from isoglot.joint.trained import estimate
-
-    cost = estimate(job.texts, job.corpus, job.training, threads=threads)
-    if json:
-        print_json(dataclasses.asdict(cost))
-        return
-    for lang, words in cost.running_words.items():
-        say(f"{lang}: about {words:,} running words")
-    say(f"about {cost.minutes:.1f} minutes of training at {cost.words_per_second:,.0f} words/s, then alignment")
 
 
 @app.command("inspect")

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+from isoglot.cli.console import print_json, say
 from isoglot.cli.inputs import guess_language, open_lexicon, parse_aligner
 from isoglot.errors import ConfigError, InputError
 from isoglot.joint.corpus import CorpusSettings, TextFile
+from isoglot.joint.trained import estimate
 from isoglot.joint.training import Training
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress
 from isoglot.recipes.joint import JointJob
 
-__all__ = ["read_job", "read_text_argument"]
+__all__ = ["read_job", "read_text_argument", "tell_cost"]
 
 
 def read_job(
@@ -87,6 +90,19 @@ def read_text_argument(text: str, encoding: str | None) -> TextFile:
     if not lang:
         raise ConfigError("the file's name tells no language", where=name, remedy=f"name it: en={name}")
     return TextFile(lang, path, encoding)
+
+
+def tell_cost(
+    texts: Sequence[TextFile], corpus: CorpusSettings, training: Training, threads: int | None, json: bool
+) -> None:
+    """What training would take, on standard error or as JSON."""
+    cost = estimate(texts, corpus, training, threads=threads)
+    if json:
+        print_json(dataclasses.asdict(cost))
+        return
+    for lang, words in cost.running_words.items():
+        say(f"{lang}: about {words:,} running words")
+    say(f"about {cost.minutes:.1f} minutes of training at {cost.words_per_second:,.0f} running words/s")
 
 
 def _refuse_copies(files: Sequence[TextFile]) -> None:
