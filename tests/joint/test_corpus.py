@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from isoglot.errors import ConfigError, InputError
+from isoglot.joint._kernels import LONGEST_LINE
 from isoglot.joint.corpus import Corpus, CorpusSettings, TextFile
 
 
@@ -90,6 +91,15 @@ def test_only_the_most_frequent_words_of_each_language_stay(tmp_path):
     assert set(corpus.words) == {"a", "b", "d", "e"}
 
 
+def test_a_text_without_line_ends_is_cut_into_lines(tmp_path):
+    """Else one line would be repeated as often as the other text has lines."""
+    files = write(tmp_path, aa="a b " * 1100, bb="b c\n" * 4)
+    corpus = Corpus.build(files, tmp_path / "c", CorpusSettings(lines_of="bb", min_count=1))
+    assert corpus.facts["line_totals"] == [3, 4]
+    assert np.diff(corpus.starts).tolist() == [LONGEST_LINE, LONGEST_LINE, 2200 - 2 * LONGEST_LINE, 2, 2, 2, 2]
+    assert [len(own) for own in corpus.lines] == [4, 4]
+
+
 def test_what_cannot_be_used_is_refused(tmp_path):
     files = write(tmp_path, aa="a b\n", bb="c d\n", cc="\n\n")
     with pytest.raises(InputError, match="min-count"):
@@ -100,6 +110,11 @@ def test_what_cannot_be_used_is_refused(tmp_path):
         Corpus.build([files[0], files[0]], tmp_path / "c")
     with pytest.raises(ConfigError, match="no text of 'xx'"):
         Corpus.build(files[:2], tmp_path / "c", CorpusSettings(lines_of="xx"))
+    with pytest.raises(ConfigError, match="seed"):
+        CorpusSettings(seed=-1)
+    for name in ("a/b", "a|b", ""):
+        with pytest.raises(ConfigError, match="cannot name a language"):
+            TextFile(name, files[0].path)
     assert not (tmp_path / "c").exists()
 
 
@@ -109,3 +124,7 @@ def test_a_damaged_corpus_is_said_to_be_one(tmp_path):
     (tmp_path / "c" / "words.tsv").write_text("a\tmany\n", "utf-8")
     with pytest.raises(InputError, match="not a corpus"):
         Corpus.load(tmp_path / "c")
+    Corpus.build(files, tmp_path / "d", CorpusSettings(min_count=1))
+    (tmp_path / "d" / "tokens.i32").write_bytes(bytes(8))
+    with pytest.raises(InputError, match="do not fit together"):
+        Corpus.load(tmp_path / "d")

@@ -34,13 +34,19 @@ from isoglot.spaces.load import load_space, save_space
 if TYPE_CHECKING:
     from isoglot.aligners.rerank import Reranker
 
-__all__ = ["AlignedSpaces"]
+__all__ = ["AlignedSpaces", "check_name"]
 
 _MARKER = "isoglot.json"
 _FORMAT = "isoglot-aligned-spaces"
 _VERSION = 1
 
 Means = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
+
+
+def check_name(name: str) -> None:
+    """Raise unless a language of this name can have files of its own."""
+    if not re.fullmatch(r"[\w.-]{1,64}", name):
+        raise ConfigError(f"{name!r} cannot name a language", remedy="use a code such as 'en' or 'zh-Hant'")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -67,8 +73,7 @@ class AlignedSpaces:
         """Map both sides. Two Spaces of the same language (say, of two models) are named `en.src` and `en.tgt`."""
         names = [src.lang or "src", tgt.lang or "tgt"]
         for name in names:
-            if not re.fullmatch(r"[\w.-]{1,64}", name):
-                raise ConfigError(f"{name!r} cannot name a language", remedy="use a code such as 'en' or 'zh-Hant'")
+            check_name(name)
         if names[0] == names[1]:
             names = [f"{names[0]}.src", f"{names[1]}.tgt"]
         spaces = {names[0]: alignment.transform(src, "src"), names[1]: alignment.transform(tgt, "tgt")}

@@ -22,8 +22,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from isoglot.aligners.aligned import check_name
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.files import atomic_directory
+from isoglot.joint._kernels import LONGEST_LINE
 from isoglot.progress import Progress, silent
 from isoglot.spaces import IntVector
 from isoglot.text import lower_case, read_text, segmenter
@@ -45,6 +47,9 @@ class TextFile:
     path: Path
     encoding: str | None = None
 
+    def __post_init__(self) -> None:
+        check_name(self.lang)
+
     def facts(self) -> dict[str, Any]:
         """What tells this file from another without reading it."""
         status = self.path.stat()
@@ -57,7 +62,7 @@ class CorpusSettings:
     """How text becomes a vocabulary.
 
     Args:
-        min_count: words that occur less often, over all languages together, are left out.
+        min_count: words that occur less often, over all languages together (with `apart`: in theirs), are left out.
         max_words: only so many of each language's most frequent words are kept.
         lines_of: every language is brought to as many lines as this one has, by leaving lines out or repeating them;
             None leaves all as they are. Wang et al. bring the source to the target's number.
@@ -78,6 +83,8 @@ class CorpusSettings:
     def __post_init__(self) -> None:
         if self.min_count < 1 or self.max_words < 1:
             raise ConfigError("min_count and max_words must be at least 1")
+        if self.seed < 0:
+            raise ConfigError(f"a seed is a number from 0 on, not {self.seed}")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -89,7 +96,7 @@ class Corpus:
         words: V distinct words; with `apart` the same spelling may stand there once a language.
         counts: (V, L) how often each word occurs in each language, after lines were brought to equal numbers.
         tokens: running words as rows of `words`.
-        starts: line i is tokens[starts[i]:starts[i + 1]].
+        starts: line i is tokens[starts[i]:starts[i + 1]]; longer lines of the text were cut to `LONGEST_LINE` words.
         lines: for each language, the lines to train on; a line may be left out or stand there several times.
         facts: of the files and settings, kept with the corpus.
     """
@@ -156,6 +163,8 @@ class Corpus:
             counts = np.array([[int(count) for count in row[1:]] for row in rows], dtype=np.int64)
             tokens, starts = _mapped(folder)
             settings = CorpusSettings(**content["settings"])
+            if len(starts) != sum(content["line_totals"]) + 1 or starts[-1] != len(tokens):
+                raise ValueError("files do not fit together")  # training would read beyond their ends
             lines = _chosen_lines(langs, content["line_totals"], settings)
             return cls(langs, tuple(row[0] for row in rows), counts, tokens, starts, lines, content)
         except (OSError, KeyError, TypeError, ValueError) as error:
@@ -231,9 +240,10 @@ def _encode(
                 tokens, starts = array("i"), array("q")
                 for words in block:
                     known = [index[word] for word in words if word in index]
-                    if known:  # lines without a known word teach nothing
-                        starts.append(position + len(tokens))
-                        tokens.extend(known)
+                    # Lines without a known word teach nothing. Long ones are cut here already, so that a text without
+                    # line ends has about as many lines as another of its size.
+                    starts.extend(range(position + len(tokens), position + len(tokens) + len(known), LONGEST_LINE))
+                    tokens.extend(known)
                 position += len(tokens)
                 lines += len(starts)
                 tokens.tofile(tokens_file)
