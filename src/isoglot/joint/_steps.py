@@ -240,7 +240,7 @@ def scatter(gain: Any, inputs: Any, part_starts: Any, parts: Any, word: Any) -> 
 @njit(**OPTIONS)
 def best_translation(word: Any, hidden: Any, inputs: Any, swap_starts: Any, swaps: Any) -> Any:
     """Of the word's translations the one nearest to the sum of the context and the word's own vector; -1: none."""
-    best, best_score = np.int64(-1), np.float32(-np.inf)
+    best, best_score = np.int64(-1), np.float32(-3e38)  # fastmath knows no infinity
     own = inputs[word]
     for s in range(swap_starts[word], swap_starts[word + 1]):
         row = inputs[swaps[s]]

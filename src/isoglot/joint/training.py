@@ -47,7 +47,8 @@ class Training:
         negatives: negative samples a position (skip-gram of whole words, CBOW) or a pair (skip-gram with subwords).
         epochs: passes over the text.
         rate: learning rate at the start; it falls to zero in a straight line.
-        sample: frequent words are thinned out: one with share f of the text stays with probability sqrt(sample / f).
+        sample: frequent words are thinned out: one with share f of the text stays with probability
+            sqrt(sample / f) + sample / f.
         subwords: whether a word's vector is the mean of its own and its character n-grams' vectors.
         shortest, longest: n-grams, in characters.
         bucket: n-grams are hashed into this many rows; only rows that are used cost memory.
@@ -86,6 +87,8 @@ class Training:
             raise ConfigError(f"replace is a probability, not {self.replace}")
         if not (self.rate > 0 and self.sample > 0):
             raise ConfigError("rate and sample must be positive")
+        if self.seed < 0:
+            raise ConfigError(f"a seed is a number from 0 on, not {self.seed}")
         if self.translate and self.model != "cbow":
             raise ConfigError("translate needs the cbow model", remedy="set model=cbow")
 
@@ -263,7 +266,7 @@ def _parts(corpus: Corpus, settings: Training) -> tuple[IntVector, npt.NDArray[n
 def _start(corpus: Corpus, settings: Training, rows: int, keeper: Checkpoint) -> _State:
     saved = keeper.load()
     if saved is not None:
-        return _State(np.array(saved.tensors["inputs"]), np.array(saved.tensors["outputs"]), saved.step)
+        return _State(saved.tensors["inputs"], saved.tensors["outputs"], saved.step)
     width = -(-settings.dim // 8) * 8
     inputs = np.zeros((rows, width), dtype=np.float32)
     random = np.random.default_rng([settings.seed, 0x1D])
