@@ -100,6 +100,25 @@ def test_the_order_of_the_paper(world, tmp_path):
     assert {row.name: row.results["keep", "full"].value for row in again.rows}.items() <= value.items()
 
 
+def test_the_lexicon_may_be_given_the_other_way_round(world, tmp_path):
+    """And a method that takes no pairs may stand in the ablation."""
+    job = job_of(world, gamma=0.8)
+    turned = job_of(world, gamma=0.8, lexicons={PAIR[::-1]: world["train"].invert()})
+    values = [
+        {row.name: row.results["keep", "full"].value for row in run_ablation(one, tmp_path, threads=1).rows}
+        for one in (job, turned)
+    ]
+    assert values[0] == values[1]
+    unsupervised = job_of(world, gamma=0.8, aligner=aligner("vecmap-unsupervised"))
+    assert run_ablation(unsupervised, tmp_path, threads=1).rows
+
+
+def test_a_gamma_is_found_where_all_words_are_shared(outcome):
+    space = outcome.stages.trained
+    equal = JointSpace(space.langs, space.words, space.vectors, np.ones_like(space.counts))
+    assert set(choose_gamma(equal, None, {})[1].values()) == {-1.0}
+
+
 def test_gamma_is_chosen_by_what_it_brings(outcome):
     """The best of the values tried, without a lexicon too."""
     space = outcome.stages.trained
@@ -141,6 +160,11 @@ def test_little_text_and_one_language_twice_are_said(world, tmp_path):
     outcome = joint_align(JointJob(files, gamma=0.9, training=QUICK), tmp_path / "work", threads=1)
     assert any("same language" in line for line in outcome.warnings)
     assert sum("running words" in line for line in outcome.warnings) == 2
+    # A few lines stay few, however often they are repeated.
+    (tmp_path / "cc.txt").write_text("".join(lines[:200]), "utf-8")
+    few = [TextFile("cc", tmp_path / "cc.txt"), world["files"][1]]
+    job = JointJob(few, gamma=0.9, training=QUICK, corpus=CorpusSettings(lines_of="south"))
+    assert any("cc.txt has only 2,000 " in line for line in joint_align(job, tmp_path / "few", threads=1).warnings)
     apart = joint_align(job_of(world, gamma=0.9), world["folder"] / "work", threads=1)
     assert not any("same language" in line for line in apart.warnings)
 
@@ -155,7 +179,16 @@ def test_what_cannot_work_is_refused(world, tmp_path):
     with pytest.raises(ConfigError, match="learns from translation pairs"):
         job_of(world, lexicons={})
     with pytest.raises(ConfigError, match="--test"):
-        joint_align(job_of(world, variant="replace", tests={}), tmp_path / "work")
+        job_of(world, variant="replace", tests={})
+    with pytest.raises(ConfigError, match="--lexicon"):
+        job_of(world, variant="replace", lexicons={}, aligner=None)
+    with pytest.raises(ConfigError, match="gamma lies between"):
+        job_of(world, gamma=1.5)
+    with pytest.raises(ConfigError, match="pivot 'de'"):
+        job_of(world, pivot="de")
+    three = [*world["files"], TextFile("east", world["files"][0].path)]
+    with pytest.raises(ConfigError, match="of north and east too"):
+        JointJob(three, {PAIR: world["train"]}, aligner=aligner("procrustes"))
     strange = Lexicon([("qqq", "zzz")], *PAIR)
     with pytest.raises(InputError, match="occurs in the texts"):
         joint_align(job_of(world, lexicons={PAIR: strange}, tests={}), world["folder"] / "work", threads=1)

@@ -13,7 +13,7 @@ from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["Refined", "refine"]
+__all__ = ["Refined", "between", "refine"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,8 +48,11 @@ def refine(
     for lang in others:
         source = joint.own(lang)
         if not len(source) or not len(target):
-            raise InputError(f"{lang} and {pivot} have no words of their own to refine", remedy="lower gamma")
-        pairs = None if aligner.method.supervision == "unsupervised" else _between(lexicons or {}, lang, pivot)
+            raise InputError(
+                f"{lang} and {pivot} have no words of their own to refine",
+                remedy="check that their texts are not in the same language, or lower gamma",
+            )
+        pairs = None if aligner.method.supervision == "unsupervised" else between(lexicons or {}, lang, pivot)
         alignment = aligner.fit(source, target, pairs, progress=progress)
         if len(others) > 1:
             alignment = onto_target(alignment)  # several maps agree on a shared space only if the pivot keeps its own
@@ -62,7 +65,8 @@ def refine(
     return Refined(joint.with_vectors(vectors), alignments)
 
 
-def _between(lexicons: Mapping[tuple[str, str], Lexicon], lang: str, pivot: str) -> Lexicon | None:
+def between(lexicons: Mapping[tuple[str, str], Lexicon], lang: str, pivot: str) -> Lexicon | None:
+    """The lexicon of these two languages, turned if it was given the other way round."""
     if (lang, pivot) in lexicons:
         return lexicons[lang, pivot]
     return lexicons[pivot, lang].invert() if (pivot, lang) in lexicons else None

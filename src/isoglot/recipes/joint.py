@@ -20,7 +20,7 @@ from isoglot.aligners.base import Aligner
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError, InputError
 from isoglot.joint.corpus import CorpusSettings, TextFile
-from isoglot.joint.refinement import refine
+from isoglot.joint.refinement import between, refine
 from isoglot.joint.space import GAMMAS, JointSpace
 from isoglot.joint.trained import Trained, train_texts
 from isoglot.joint.training import Training
@@ -86,15 +86,40 @@ class JointJob:
         if self.variant not in VARIANTS:
             raise ConfigError(f"no variant {self.variant!r}", remedy=f"one of: {', '.join(VARIANTS)}")
         langs = [text.lang for text in self.texts]
+        if self.gamma is not None and not 0.5 <= self.gamma <= 1:
+            raise ConfigError(f"gamma lies between 0.5 and 1, not {self.gamma}")
+        if self.pivot is not None and self.pivot not in langs:
+            raise ConfigError(f"no text of the pivot {self.pivot!r}", remedy=f"there are: {', '.join(langs)}")
         for pair in [*self.lexicons, *self.tests]:
             for lang in pair:
                 if lang not in langs:
                     raise ConfigError(f"a lexicon of {'-'.join(pair)}, but no text of {lang}")
-        if self.aligner is not None and self.aligner.method.supervision == "supervised" and not self.lexicons:
-            raise ConfigError(
-                f"{self.aligner.method.name} learns from translation pairs",
-                remedy="give --lexicon, or refine by an unsupervised method (`isoglot methods`)",
-            )
+        if self.variant != "joint":
+            self._check_variant()
+        if self.aligner is not None and self.aligner.method.supervision == "supervised":
+            pivot = self.pivot or langs[-1]
+            for lang in langs:
+                if lang != pivot and between(self.lexicons, lang, pivot) is None:
+                    raise ConfigError(
+                        f"{self.aligner.method.name} learns from translation pairs, of {lang} and {pivot} too",
+                        remedy="give --lexicon, or refine by an unsupervised method (`isoglot methods`)",
+                    )
+
+    @property
+    def variant_training(self) -> Training:
+        """The training settings as the variant changes them."""
+        return dataclasses.replace(self.training, **VARIANTS[self.variant])
+
+    def _check_variant(self) -> None:
+        if not self.lexicons:
+            raise ConfigError(f"the variant {self.variant!r} trains on translation pairs", remedy="give --lexicon")
+        for pair in self.lexicons:
+            if pair not in self.tests and pair[::-1] not in self.tests:
+                raise ConfigError(
+                    f"the variant {self.variant!r} trains on the lexicon of {'-'.join(pair)}, so nothing can be held "
+                    "out of it afterwards",
+                    remedy="give --test, a lexicon of its own to test on",
+                )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -148,18 +173,14 @@ def joint_align(
 ) -> JointOutcome:
     """Run the job. `work` is a folder for the corpus and the state of training: the same call goes on from there."""
     lexicons, tests = job.lexicons, dict(job.tests)
-    settings = dataclasses.replace(job.training, **VARIANTS[job.variant])
+    settings = job.variant_training
     corpus_settings = dataclasses.replace(job.corpus, apart=job.variant == "supervised")
-    if job.variant != "joint" and not tests:
-        raise ConfigError(
-            f"the variant {job.variant!r} trains on the lexicon, so nothing can be held out of it afterwards",
-            remedy="give --test, a lexicon of its own to test on",
-        )
     trained = train_texts(
         job.texts, work, corpus_settings, settings, lexicons, threads=threads, progress=progress, tell=tell
     )
     space = space_of(trained)
-    warnings = warnings_of(space, [text.path for text in job.texts])
+    running_words = trained.corpus.facts["running_words"]
+    warnings = warnings_of(space, [text.path for text in job.texts], running_words)
     lexicons, tests = split_tests(lexicons, tests, space)
     gamma = job.gamma
     gammas: dict[float, float] = {}
@@ -188,7 +209,7 @@ def joint_align(
             for facts, lines, words in zip(
                 trained.corpus.facts["texts"],
                 trained.corpus.facts["line_totals"],
-                trained.corpus.facts["running_words"],
+                running_words,
                 strict=True,
             )
         ],
@@ -233,7 +254,8 @@ def choose_gamma(
     """The best of these values, and what each is worth.
 
     With a lexicon: P@1 over a fifth of its words that the refinement does not see (full protocol, which counts words
-    that reallocation took away). Without: the semantic criterion of the words that each language has alone.
+    that reallocation took away). Without: the semantic criterion of the words that each language has alone; -1, the
+    least it can be, where a language has none.
     """
     taught, held = _validation(lexicons)
     worth: dict[float, float] = {}
@@ -245,19 +267,27 @@ def choose_gamma(
         else:
             langs = space.langs
             own = [stages.last.own(lang).most_frequent(10_000).vectors for lang in langs]
-            worth[gamma] = float(np.mean([measure(own[i], own[-1]).semantic for i in range(len(langs) - 1)]))
+            found = [measure(own[i], own[-1]).semantic for i in range(len(langs) - 1)] if all(map(len, own)) else [-1.0]
+            worth[gamma] = float(np.mean(found))
     progress("choosing gamma", len(candidates), len(candidates))
     return max(worth, key=lambda gamma: worth[gamma]), worth
 
 
-def warnings_of(space: JointSpace, paths: Sequence[Path]) -> tuple[str, ...]:
-    """What a user should know about the texts: too little of it, or the same language twice."""
+def warnings_of(space: JointSpace, paths: Sequence[Path], running_words: Sequence[int]) -> tuple[str, ...]:
+    """What a user should know about the texts: too little of it, or the same language twice.
+
+    `running_words` are those of the files: the counts of the space also count lines that were repeated.
+    """
     warnings = []
-    totals = space.counts.sum(axis=0)
-    for lang, total, path in zip(space.langs, totals, paths, strict=True):
+    for lang, counted, total, path in zip(space.langs, space.counts.sum(axis=0), running_words, paths, strict=True):
         if total < _LITTLE_TEXT:
             warnings.append(
                 f"{path.name} has only {total:,} running words of {lang}: vectors need about a million to mean much"
+            )
+        elif counted < _LITTLE_TEXT:
+            warnings.append(
+                f"only {counted:,} of the {total:,} running words of {path.name} were used, to have as many lines of "
+                "each language: vectors need about a million to mean much"
             )
     for i in range(len(paths)):
         for j in range(i):
