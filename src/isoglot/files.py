@@ -46,6 +46,8 @@ def check_writable(path: Path) -> None:
 
 def check_replaceable(path: Path, *, marker: str) -> None:
     """Raise unless `path` is free, an empty folder, or a folder of ours (it holds `marker`) in a writable place."""
+    if path.name in ("", ".."):
+        raise InputError("a folder cannot be replaced by this name", where=str(path), remedy="name a folder within it")
     if path.exists():
         if not path.is_dir():
             raise InputError("is a file, not a folder", where=str(path), remedy="choose another output path")

@@ -64,6 +64,10 @@ def test_one_text_becomes_vectors(isoglot, texts):
     wrong = isoglot("train", "north.txt", "-o", "dry.vec", cwd=texts)
     assert wrong.returncode == 2
     assert "tells no language" in wrong.stderr
+    wrong = isoglot("train", "north=north.txt", "-o", "north.unknown", cwd=texts)
+    assert wrong.returncode == 2
+    assert "which format" in wrong.stderr
+    assert not (texts / "north.unknown.work").exists()
 
 
 def test_inspect_shows_what_moved(isoglot, texts, trained):
@@ -76,6 +80,21 @@ def test_inspect_shows_what_moved(isoglot, texts, trained):
     wrong = isoglot("joint", "inspect", ".", cwd=texts)
     assert wrong.returncode == 2
     assert "no joint space here" in wrong.stderr
+
+
+def test_lexicons_are_named_by_languages_with_a_dash_too():
+    from isoglot.cli.joint_inputs import _two_languages
+
+    assert _two_languages("zh-Hant-en", ["zh-Hant", "en"]) == ("zh-Hant", "en")
+    assert _two_languages("en-zh-Hant", ["zh-Hant", "en"]) == ("en", "zh-Hant")
+    assert _two_languages("en-fr", ["de", "it"]) == ("en", "fr")
+
+
+def test_the_current_folder_is_no_output(isoglot, texts, tmp_path):
+    done = isoglot("joint", f"north={texts / 'north.txt'}", f"south={texts / 'south.txt'}", "-o", ".", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "name a folder within it" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_ablate_prints_every_step(isoglot, texts):
@@ -119,6 +138,9 @@ def test_the_cost_is_shown_and_nothing_written(isoglot, texts):
         (["north=north.txt", "south=south.txt", "--model", "glove"], "no model 'glove'"),
         (["north=north.txt", "south=south.txt", "-l", "en-fr=north-south.tsv"], "no text of en"),
         (["north=north.txt", "south=south.txt", "--variant", "replace", "-l", "north-south.tsv"], "--test"),
+        (["a/b=north.txt", "south=south.txt"], "cannot name a language"),
+        (["north=north.txt", "south=/dev/null"], "read twice"),
+        (["north=north.txt", "south=south.txt", "-l", "a=north-south.tsv", "-l", "b=x"], "named as en-fr=FILE"),
     ],
 )
 def test_bad_input_is_one_clear_line(isoglot, texts, arguments, said):

@@ -10,8 +10,8 @@ import pytest
 from isoglot.aligners.checkpoint import Checkpoint
 from isoglot.errors import ConfigError, InputError
 from isoglot.joint import training
-from isoglot.joint.corpus import Corpus, CorpusSettings
-from isoglot.joint.trained import estimate, train_texts, translations_of
+from isoglot.joint.corpus import Corpus, CorpusSettings, TextFile
+from isoglot.joint.trained import estimate, remove_work, train_texts, translations_of
 from isoglot.joint.training import Training, train
 
 SMALL = Training(dim=12, epochs=2, sample=1e-2, subwords=False)
@@ -134,7 +134,7 @@ def test_translations_in_training_bring_languages_together(files, corpus, texts,
 def test_settings_are_checked(corpus):
     for wrong in (
         {"model": "glove"}, {"dim": 0}, {"epochs": 0}, {"replace": 1.5}, {"rate": -1.0}, {"shortest": 4, "longest": 3},
-        {"translate": True},
+        {"translate": True}, {"seed": -1},
     ):  # fmt: skip
         with pytest.raises(ConfigError):
             Training(**wrong)
@@ -146,3 +146,22 @@ def test_the_cost_is_told_beforehand(files, corpus):
     cost = estimate(files, CorpusSettings(), SMALL, threads=1)
     assert cost.running_words == {"north": 40_000, "south": 40_000}
     assert cost.minutes == pytest.approx(2 * 80_000 / cost.words_per_second / 60)
+
+
+def test_the_cost_counts_lines_that_are_repeated(files, texts, tmp_path):
+    (tmp_path / "half.txt").write_text("".join(f"{line}\n" for line in texts.src[:2000]), "utf-8")
+    half = [TextFile("north", tmp_path / "half.txt"), files[1]]
+    cost = estimate(half, CorpusSettings(lines_of="south"), SMALL, threads=1)
+    assert cost.running_words == {"north": 20_000, "south": 40_000}
+    assert cost.minutes == pytest.approx(2 * 80_000 / cost.words_per_second / 60)
+
+
+def test_only_our_own_work_is_removed(files, tmp_path):
+    train_texts(files, tmp_path / "work", CorpusSettings(), SMALL, threads=1)
+    (tmp_path / "work" / ".training.checkpoint.x1.part").write_text("half a state")
+    (tmp_path / "work" / "notes.txt").write_text("mine")
+    remove_work(tmp_path / "work")
+    assert [path.name for path in (tmp_path / "work").iterdir()] == ["notes.txt"]
+    (tmp_path / "work" / "notes.txt").unlink()
+    remove_work(tmp_path / "work")
+    assert not (tmp_path / "work").exists()

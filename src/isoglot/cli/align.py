@@ -70,7 +70,7 @@ def align(
             "--rerank", help="Also train a small model on the pairs that re-scores candidates by spelling too."
         ),
     ] = False,
-    seed: Annotated[int, typer.Option("--seed", help="Where all random choices come from.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Where all random choices come from.")] = 0,
     json: Json = False,
 ) -> None:
     """Align two files of word vectors: one shared space, and a figure for how good it is.

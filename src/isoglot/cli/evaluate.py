@@ -39,7 +39,7 @@ def bilingual_lexicon_induction(
     per_word: Annotated[
         Path | None, typer.Option("--per-word", help="Write one JSON line a test word to this file.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="For intervals and the significance test.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="For intervals and the significance test.")] = 0,
     json: Json = False,
 ) -> None:
     """Bilingual lexicon induction: P@1, P@5, P@10 and MRR under both protocols.

@@ -77,7 +77,7 @@ Balance = Annotated[
     bool, typer.Option("--balance/--no-balance", help="Bring every text to as many lines as the last one has.")
 ]
 Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Default: all cores. One repeats exactly.")]
-Seed = Annotated[int, typer.Option("--seed", help="Where all random choices come from.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Where all random choices come from.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only look at the texts and tell what training would take.")]
 
 
@@ -131,12 +131,11 @@ def train(
       isoglot joint en.txt it.txt fr.txt -l en-fr=a.tsv -l it-fr=b.tsv -o three
       isoglot joint en.txt fr.txt -l en-fr.tsv -o en-fr --dry-run
     """
-    import shutil
-
     from isoglot.aligners.translate import induce
     from isoglot.cli.console import print_json, progress_bars, result_table, say, table
     from isoglot.cli.joint_inputs import read_job, tell_cost
     from isoglot.files import check_replaceable
+    from isoglot.joint.trained import remove_work
     from isoglot.lexicons import Lexicon
     from isoglot.recipes.joint import joint_align
 
@@ -149,7 +148,7 @@ def train(
             seed=seed, progress=progress,
         )  # fmt: skip
         if dry_run:
-            tell_cost(job.texts, job.corpus, job.training, threads, json)
+            tell_cost(job.texts, job.corpus, job.variant_training, threads, json)
             return
         work = output.with_name(f"{output.name}.work")
         outcome = joint_align(job, work, threads=threads, progress=progress, tell=lambda line: say(f"note: {line}"))
@@ -162,7 +161,7 @@ def train(
             induced.save(output / "dictionary.tsv", confidence=[pair.confidence for pair in pairs])
             aligned.save_means(output)
     if not keep_work:
-        shutil.rmtree(work, ignore_errors=True)
+        remove_work(work)
     for warning in outcome.warnings:
         say(f"warning: {warning}")
     if json:
@@ -182,7 +181,7 @@ def train(
 def inspect(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder written by `isoglot joint`.")],
     page: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write the page; default: OUT/joint.html.")
+        Path | None, typer.Option("--output", "-o", help="Page to write; default: OUT/joint.html, none with --json.")
     ] = None,
     examples: Annotated[int, typer.Option("--examples", min=1, help="How many words to show of each kind.")] = 12,
     json: Json = False,
@@ -201,6 +200,8 @@ def inspect(
     found = look_at(folder, examples)
     if json:
         print_json(found.record())
+        if page is not None:
+            write_joint_page(page, found)
         return
     table(
         "Words", ["kind", "trained", "reallocated"], [[k, f"{a:,}", f"{b:,}"] for k, a, b in found.kinds], right=(1, 2)

@@ -87,6 +87,8 @@ def read_text_argument(text: str, encoding: str | None) -> TextFile:
         raise InputError("no such file", where=name, remedy="check the path")
     if path.is_dir():
         raise InputError("is a folder, not a text", where=name)
+    if not path.is_file():
+        raise InputError("is not a file on disk, and text is read twice", where=name, remedy="write it to a file first")
     if not lang:
         raise ConfigError("the file's name tells no language", where=name, remedy=f"name it: en={name}")
     return TextFile(lang, path, encoding)
@@ -119,18 +121,25 @@ def _lexicons(
     for text in given:
         name, equals, file = text.partition("=")
         if equals and not Path(text).exists():
-            source, dash, target = name.partition("-")
-            if not dash:
+            source, target = _two_languages(name, langs)
+            if not target:
                 raise ConfigError(f"a lexicon is named as en-fr=FILE, not {text!r}")
         elif len(langs) == 2:
             (source, target), file = (langs[0], langs[1]), text
         else:
             raise ConfigError("with more than two texts a lexicon needs its languages", remedy=f"en-fr={text}")
         lexicon = open_lexicon(file, fold_case=lower, progress=progress, languages=(source, target))
-        if (source, target) in found:
+        if (source, target) in found or (target, source) in found:
             raise ConfigError(f"two lexicons for {source}-{target}", remedy="join the files")
         found[source, target] = lexicon
     return found
+
+
+def _two_languages(name: str, langs: Sequence[str]) -> tuple[str, str]:
+    """`zh-Hant-en` is zh-Hant and en if these are the languages."""
+    splits = [(name[:i], name[i + 1 :]) for i, letter in enumerate(name) if letter == "-"]
+    known = [split for split in splits if split[0] in langs and split[1] in langs]
+    return next(iter([*known, *splits]), (name, ""))
 
 
 def _gamma(text: str) -> float | None:

@@ -56,16 +56,16 @@ def train_vectors(
       isoglot train fr=presse.txt.xz -o fr.safetensors --no-subwords --epochs 10
       isoglot train news.fr.txt -o fr.vec --dry-run
     """
-    import shutil
-
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.joint_inputs import read_text_argument, tell_cost
-    from isoglot.files import check_writable
     from isoglot.joint import CorpusSettings, Training, train_texts
+    from isoglot.joint.trained import remove_work
     from isoglot.spaces import Space
+    from isoglot.spaces.load import output_format
 
     file = read_text_argument(text, encoding)
-    check_writable(output)
+    output = output.expanduser()
+    output_format(output)
     corpus_settings = CorpusSettings(min_count=min_count, max_words=limit, segmenter=segmenter, lower=lower, seed=seed)
     training = Training(model=model, dim=dim, epochs=epochs, window=window, subwords=subwords, seed=seed)
     if dry_run:
@@ -84,7 +84,7 @@ def train_vectors(
         )
         space = Space(file.lang, trained.corpus.words, trained.vectors, counts=trained.corpus.counts[:, 0])
         space.save(output, progress=progress)
-    shutil.rmtree(work, ignore_errors=True)
+    remove_work(work)
     words = trained.corpus.total
     if json:
         record = {"output": str(output), "lang": file.lang, "words": len(space), "running_words": words}

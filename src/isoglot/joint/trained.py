@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -13,16 +15,18 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from isoglot.files import atomic_path
+from isoglot.joint._kernels import LONGEST_LINE
 from isoglot.joint.corpus import Corpus, CorpusSettings, TextFile
 from isoglot.joint.training import Training, Translations, run_key, train
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
-from isoglot.text import read_text
+from isoglot.text import read_text, segmenter
 
-__all__ = ["Cost", "Trained", "estimate", "train_texts", "translations_of"]
+__all__ = ["Cost", "Trained", "estimate", "remove_work", "train_texts", "translations_of"]
 
 Lexicons = Mapping[tuple[str, str], Lexicon]
+_CORPUS, _VECTORS, _STATE = "corpus", "vectors.safetensors", "training.checkpoint"
 _SAMPLE_WORDS = 200_000
 
 
@@ -48,11 +52,11 @@ def train_texts(
 ) -> Trained:
     """Train, or go on with, or reopen what the same texts and settings have left in `folder`."""
     folder = Path(folder)
-    corpus = Corpus.build(texts, folder / "corpus", corpus_settings, progress=progress)
+    corpus = Corpus.build(texts, folder / _CORPUS, corpus_settings, progress=progress)
     needs_pairs = settings.replace > 0 or settings.translate
     table = translations_of(corpus, lexicons or {}) if needs_pairs else None
     key = run_key(corpus, settings, table)
-    finished = folder / "vectors.safetensors"
+    finished = folder / _VECTORS
     vectors = _finished(finished, key)
     if vectors is not None:
         tell(f"training was finished earlier: {finished}")
@@ -62,7 +66,7 @@ def train_texts(
         corpus,
         settings,
         translations=table,
-        checkpoint=folder / "training.checkpoint",
+        checkpoint=folder / _STATE,
         threads=threads,
         progress=progress,
         resumed=tell,
@@ -70,6 +74,19 @@ def train_texts(
     with atomic_path(finished) as temporary:
         save_file({"vectors": vectors}, temporary, metadata={"key": key})
     return Trained(corpus, vectors, time.perf_counter() - started)
+
+
+def remove_work(folder: str | Path) -> None:
+    """Remove what `train_texts` left in `folder`, and the folder if it holds nothing else."""
+    folder = Path(folder)
+    for name in (_CORPUS, _VECTORS, _STATE):
+        for place in [folder / name, *folder.glob(f".{name}.*")]:  # with a dot: what a killed run was writing
+            if place.is_dir():
+                shutil.rmtree(place, ignore_errors=True)
+            else:
+                place.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def translations_of(corpus: Corpus, lexicons: Lexicons) -> Translations:
@@ -83,7 +100,10 @@ def translations_of(corpus: Corpus, lexicons: Lexicons) -> Translations:
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """What a training run would take, extrapolated from the first lines of each text."""
+    """What a training run would take, extrapolated from the first lines of each text.
+
+    `running_words` are those of the texts; the time counts lines that are left out or repeated.
+    """
 
     running_words: dict[str, int]
     words_per_second: float
@@ -99,10 +119,11 @@ def estimate(
 ) -> Cost:
     """Train on a sample for a moment and extrapolate; nothing is left behind."""
     with tempfile.TemporaryDirectory() as place:
-        totals, samples = {}, []
+        totals, line_totals, samples = {}, {}, []
         for text in texts:
-            words, share, lines = _sample(text)
+            words, share, lines = _sample(text, corpus_settings.segmenter)
             totals[text.lang] = round(words / share)
+            line_totals[text.lang] = max(len(lines), words / LONGEST_LINE) / share
             sample = Path(place) / f"{text.lang}.txt"
             sample.write_text("\n".join(lines) + "\n", "utf-8")
             samples.append(TextFile(text.lang, sample))
@@ -113,21 +134,26 @@ def estimate(
         started = time.perf_counter()
         train(corpus, plain, threads=threads)
         speed = corpus.total / (time.perf_counter() - started)
-    return Cost(totals, speed, settings.epochs * sum(totals.values()) / speed / 60)
+    trained = sum(totals.values())
+    if corpus_settings.lines_of is not None:
+        wanted = line_totals[corpus_settings.lines_of]
+        trained = round(sum(words * wanted / line_totals[lang] for lang, words in totals.items()))
+    return Cost(totals, speed, settings.epochs * trained / speed / 60)
 
 
-def _sample(text: TextFile) -> tuple[int, float, list[str]]:
+def _sample(text: TextFile, segmented_by: str) -> tuple[int, float, list[str]]:
     """Running words of the first lines, the share of the file they are, and the lines."""
     seen = [0.0, 1.0]
 
     def note(step: str, done: float, total: float | None) -> None:
         seen[:] = [done, total or done]
 
+    split = segmenter(segmented_by, text.lang)
     lines: list[str] = []
     words = 0
     for block in read_text(text.path, encoding=text.encoding, progress=note):
         lines += block
-        words += sum(len(line.split()) for line in block)
+        words += sum(len(split(line)) for line in block)
         if words >= _SAMPLE_WORDS:
             break
     return words, max(seen[0], 1) / max(seen[1], 1), lines

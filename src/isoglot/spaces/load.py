@@ -25,7 +25,7 @@ from isoglot.spaces.formats.streams import COMPRESSIONS
 from isoglot.spaces.report import LoadReport
 from isoglot.spaces.space import Space
 
-__all__ = ["FORMATS", "Format", "find_format", "load_space", "save_space"]
+__all__ = ["FORMATS", "Format", "find_format", "load_space", "output_format", "save_space"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,22 +141,28 @@ def save_space(space: Space, path: str | Path, *, format: str | None = None, pro
     `.zst` or `.bz2` after that is compressed. A folder for spaCy needs `format="spacy"`.
     """
     path = Path(path).expanduser()
-    chosen = find_format(format) if format else _format_of_name(path, space)
-    if path.suffix in COMPRESSIONS and not chosen.compressible:
-        raise InputError(f"{chosen.name} files are not compressed", where=str(path), remedy="leave that ending out")
+    chosen = output_format(path, format, subwords=space.subwords is not None)
     if len(space) == 0:
         raise InputError("a Space without words cannot be written", where=str(path))
     try:
         "\n".join(space.words).encode("utf-8")
     except UnicodeEncodeError as error:
         raise InputError("a word holds lone surrogates and is no text", where=str(path)) from error
-    if path.is_dir() and chosen.name != "spacy":
-        raise InputError("is a folder", where=str(path), remedy="name a file in it")
-    check_writable(path)
     try:
         getattr(_module(chosen), chosen.writer)(space, path, progress)
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror or error})", where=str(path)) from error
+
+
+def output_format(path: Path, format: str | None = None, *, subwords: bool = False) -> Format:
+    """The format that `save_space` would write to `path`; raises if it could not: to be asked before long work."""
+    chosen = find_format(format) if format else _format_of_name(path, subwords)
+    if path.suffix in COMPRESSIONS and not chosen.compressible:
+        raise InputError(f"{chosen.name} files are not compressed", where=str(path), remedy="leave that ending out")
+    if path.is_dir() and chosen.name != "spacy":
+        raise InputError("is a folder", where=str(path), remedy="name a file in it")
+    check_writable(path)
+    return chosen
 
 
 def find_format(name: str) -> Format:
@@ -236,9 +242,9 @@ def _threads(threads: int | None) -> int:
         return min(2, os.cpu_count() or 1)
 
 
-def _format_of_name(path: Path, space: Space) -> Format:
+def _format_of_name(path: Path, subwords: bool) -> Format:
     plain = path.with_suffix("") if path.suffix in COMPRESSIONS else path
-    if plain.suffix == ".bin" and space.subwords is not None:
+    if plain.suffix == ".bin" and subwords:
         return find_format("fasttext")
     for row in FORMATS:
         if plain.suffix.lower() in row.suffixes:
