@@ -96,6 +96,7 @@ def main() -> None:
             print(f"  {minutes:.1f} minutes, load {os.getloadavg()[0]:.1f}", flush=True)
             results.append({"pair": f"en-{lang}", "megabytes": megabytes, "minutes": minutes, **outcome.record()})
     place = Path(__file__).parent / "results" / "joint.json"
+    place.parent.mkdir(exist_ok=True)  # it is not there with --work elsewhere
     place.write_text(json.dumps(results, indent=2) + "\n")
     print(f"\nwritten to {place.relative_to(Path(__file__).parents[1])}")
 
