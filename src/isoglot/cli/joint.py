@@ -109,7 +109,12 @@ def train(
     encoding: Encoding = None,
     balance: Balance = True,
     dictionary: Annotated[
-        int, typer.Option("--dictionary", min=0, help="Write OUT/dictionary.tsv for so many frequent words; 0: none.")
+        int,
+        typer.Option(
+            "--dictionary",
+            min=0,
+            help="Write OUT/dictionary.tsv for so many frequent words, first language to second; 0: none.",
+        ),
     ] = 20_000,
     keep_work: Annotated[bool, typer.Option("--keep-work", help="Keep OUT.work, the corpus and vectors.")] = False,
     threads: Threads = None,

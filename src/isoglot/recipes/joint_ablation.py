@@ -149,11 +149,11 @@ def run_ablation(
 
     first, second = job.texts
     joint = space_of(trained("joint", [first, second]))
-    separate = [space_of(trained(f"separate-{text.lang}", [text])).view(text.lang) for text in (first, second)]
     lexicons, tests = split_tests(job.lexicons, job.tests, joint)
     if not tests:
         raise ConfigError("the lexicon is too small to hold words out", remedy="give --test")
     (pair, test), *_ = tests.items()
+    separate = [space_of(trained(f"separate-{text.lang}", [text])).view(text.lang) for text in (first, second)]
     gamma = job.gamma
     gammas: dict[float, float] = {}
     if gamma is None:
