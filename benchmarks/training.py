@@ -1,7 +1,7 @@
 """How fast word vectors are trained from text, next to the libraries one would otherwise use.
 
     python benchmarks/training.py                          # one and all threads, whole words and subwords: 10 minutes
-    python benchmarks/training.py --lines 20000            # a smaller part of the text
+    python benchmarks/training.py --lines 20000 --kinds words    # a smaller part of the text, only whole words
     python benchmarks/training.py --fasttext ./fasttext    # also fastText's own program, built from its source
     python benchmarks/training.py --quality                # WordSim-353 after five epochs on the whole text as well
 
@@ -82,7 +82,6 @@ def program(path: str, text: Path, folder: Path, threads: int, *, subwords: bool
         command = [
             path, "cbow" if cbow else "skipgram", "-input", text, "-output", folder / "model", "-dim", DIM, "-epoch",
             epochs, "-thread", threads, "-minn", 3 if subwords else 0, "-maxn", 6 if subwords else 0, "-verbose", 0,
-            "-saveOutput", 0,
         ]  # fmt: skip
         subprocess.run([str(part) for part in command], check=True, capture_output=True)
 
@@ -155,6 +154,7 @@ def quality(binary: str | None, folder: Path, lines: list[str]) -> dict[str, flo
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lines", type=int, default=40_000)
+    parser.add_argument("--kinds", nargs="+", default=["words", "subwords", "cbow"])
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--fasttext", help="path of fastText's own program")
     parser.add_argument("--quality", action="store_true")
@@ -179,17 +179,18 @@ def main() -> None:
         words = sum(len(line.split()) for line in everything[: arguments.lines])
         print(f"{words:,} running words, {DIM} dimensions, bare sgemm {limit:.0f} GFLOP/s at 1 thread")
         threads_tried = sorted({1, os.cpu_count() or 1})
-        for (subwords, cbow), threads in itertools.product(
-            [(False, False), (True, False), (False, True)], threads_tried
-        ):
+        for part, threads in itertools.product(arguments.kinds, threads_tried):
+            subwords, cbow = part == "subwords", part == "cbow"
             kind = f"{'CBOW' if cbow else 'skip-gram'}, {'subwords' if subwords else 'whole words'}, {threads} threads"
             print(f"\n{kind} (load {os.getloadavg()[0]:.1f})\n  {'':22}{'words/s':>12}{'isoglot / it':>14}")
-            speeds = {
-                name: rate(run, words, arguments.repeats)
-                for name, run in contenders(text, folder, threads, subwords, cbow, arguments.fasttext).items()
-            }
-            for name, speed in speeds.items():
-                print(f"  {name:22}{speed:12,.0f}{speeds['isoglot'] / speed:14.2f}")
+            speeds: dict[str, float] = {}
+            for name, run in contenders(text, folder, threads, subwords, cbow, arguments.fasttext).items():
+                try:
+                    speeds[name] = rate(run, words, arguments.repeats)
+                except RuntimeError as error:  # the fasttext wheel: "Encountered NaN"
+                    print(f"  {name:22} failed: {error}")
+                    continue
+                print(f"  {name:22}{speeds[name]:12,.0f}{speeds['isoglot'] / speeds[name]:14.2f}", flush=True)
             results[kind] = speeds
         if arguments.quality:
             results["wordsim353"] = quality(arguments.fasttext, folder, everything)
