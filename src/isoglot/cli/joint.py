@@ -156,7 +156,14 @@ def train(
             tell_cost(job.texts, job.corpus, job.variant_training, threads, json)
             return
         work = output.with_name(f"{output.name}.work")
-        outcome = joint_align(job, work, threads=threads, progress=progress, tell=lambda line: say(f"note: {line}"))
+        outcome = joint_align(
+            job,
+            work,
+            threads=threads,
+            progress=progress,
+            tell=lambda line: say(f"note: {line}"),
+            warn=lambda line: say(f"warning: {line}"),
+        )
         outcome.save(output, progress=progress)
         if dictionary:
             aligned = outcome.aligned()
@@ -167,8 +174,6 @@ def train(
             aligned.save_means(output)
     if not keep_work:
         remove_work(work)
-    for warning in outcome.warnings:
-        say(f"warning: {warning}")
     if json:
         print_json({"output": str(output), **outcome.info})
         return

@@ -1,11 +1,13 @@
 """The inner loops of training word vectors: skip-gram and CBOW with negative sampling.
 
 Each call trains on some lines and is meant to run in several threads at once on the same matrices, without locks
-(Recht et al. 2011, "Hogwild"): collisions are rare and harmless. What a step does is fastText's; how it is done is not:
+(Recht et al. 2011, "Hogwild"): collisions are rare and harmless. The loss is that of word2vec and fastText; how we go
+down it differs:
 
-- **Skip-gram of whole words**: the words around a position share that position's negative samples (Ji et al. 2016,
-  "Parallelizing word2vec in shared and distributed memory"). Six output rows then meet up to ten input rows while all
-  are in the nearest cache, instead of one pair of rows at a time.
+- **Skip-gram of whole words**: the words around a position predict the word there, as in word2vec's program (fastText
+  predicts the other way round, over the same pairs), and share its negative samples (Ji et al. 2016, "Parallelizing
+  word2vec in shared and distributed memory"). Six output rows then meet up to ten input rows while all are in the
+  nearest cache, instead of one pair of rows at a time.
 - **Skip-gram with subwords**: the position's own vector, the mean of its word and n-grams, is gathered once and its
   gradient scattered once, not once for every word around it.
 

@@ -19,7 +19,7 @@ from isoglot.aligners.alignment import Alignment
 from isoglot.aligners.base import Aligner
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError, InputError
-from isoglot.joint.corpus import CorpusSettings, TextFile
+from isoglot.joint.corpus import Corpus, CorpusSettings, TextFile
 from isoglot.joint.refinement import between, refine
 from isoglot.joint.space import GAMMAS, JointSpace
 from isoglot.joint.trained import Trained, train_texts
@@ -170,19 +170,25 @@ def joint_align(
     threads: int | None = None,
     progress: Progress = silent,
     tell: Tell = lambda line: None,
+    warn: Tell = lambda line: None,
 ) -> JointOutcome:
-    """Run the job. `work` is a folder for the corpus and the state of training: the same call goes on from there."""
+    """Run the job. `work` is a folder for the corpus and the state of training: the same call goes on from there.
+
+    `tell` is told of what goes on, `warn` of what looks wrong, as soon as it is known.
+    """
     lexicons, tests = job.lexicons, dict(job.tests)
     settings = job.variant_training
     corpus_settings = dataclasses.replace(job.corpus, apart=job.variant == "supervised")
+    corpus = Corpus.build(job.texts, Path(work) / "corpus", corpus_settings, progress=progress)
+    warnings = warnings_of(corpus, [text.path for text in job.texts])
+    for warning in warnings:
+        warn(warning)
     trained = train_texts(
         job.texts, work, corpus_settings, settings, lexicons, threads=threads, progress=progress, tell=tell
     )
     space = space_of(trained)
-    running_words = trained.corpus.facts["running_words"]
-    warnings = warnings_of(space, [text.path for text in job.texts], running_words)
     lexicons, tests = split_tests(lexicons, tests, space)
-    gamma = job.gamma
+    gamma = 1.0 if corpus_settings.apart else job.gamma  # words that are apart cannot be shared
     gammas: dict[float, float] = {}
     if gamma is None:
         gamma, gammas = choose_gamma(space, job.aligner, lexicons, pivot=job.pivot, progress=progress)
@@ -190,6 +196,7 @@ def joint_align(
     for alignment in stages.alignments.values():
         if alignment.info.get("warning"):
             warnings = (*warnings, str(alignment.info["warning"]))
+            warn(warnings[-1])
     results = {
         pair: tuple(bli(stages.last.view(pair[0]), stages.last.view(pair[1]), test, progress=progress))
         for pair, test in tests.items()
@@ -209,7 +216,7 @@ def joint_align(
             for facts, lines, words in zip(
                 trained.corpus.facts["texts"],
                 trained.corpus.facts["line_totals"],
-                running_words,
+                trained.corpus.facts["running_words"],
                 strict=True,
             )
         ],
@@ -273,26 +280,24 @@ def choose_gamma(
     return max(worth, key=lambda gamma: worth[gamma]), worth
 
 
-def warnings_of(space: JointSpace, paths: Sequence[Path], running_words: Sequence[int]) -> tuple[str, ...]:
-    """What a user should know about the texts: too little of it, or the same language twice.
-
-    `running_words` are those of the files: the counts of the space also count lines that were repeated.
-    """
+def warnings_of(corpus: Corpus, paths: Sequence[Path]) -> tuple[str, ...]:
+    """What a user should know about the texts before training: too little of it, or the same language twice."""
     warnings = []
-    for lang, counted, total, path in zip(space.langs, space.counts.sum(axis=0), running_words, paths, strict=True):
+    in_file, used = corpus.facts["running_words"], corpus.counts.sum(axis=0)
+    for lang, total, counted, path in zip(corpus.langs, in_file, used, paths, strict=True):
         if total < _LITTLE_TEXT:
             warnings.append(
                 f"{path.name} has only {total:,} running words of {lang}: vectors need about a million to mean much"
             )
         elif counted < _LITTLE_TEXT:
             warnings.append(
-                f"only {counted:,} of the {total:,} running words of {path.name} were used, to have as many lines of "
+                f"only {counted:,} of the {total:,} running words of {path.name} are used, to have as many lines of "
                 "each language: vectors need about a million to mean much"
             )
     for i in range(len(paths)):
         for j in range(i):
             counts = [
-                {space.words[row]: int(space.counts[row, k]) for row in np.flatnonzero(space.counts[:, k])}
+                {corpus.words[row]: int(corpus.counts[row, k]) for row in np.flatnonzero(corpus.counts[:, k])}
                 for k in (i, j)
             ]
             if same_language(*counts):

@@ -20,7 +20,7 @@ from isoglot.joint.refinement import between
 from isoglot.joint.trained import train_texts
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
-from isoglot.recipes.joint import VARIANTS, JointJob, choose_gamma, run_stages, space_of, split_tests
+from isoglot.recipes.joint import VARIANTS, JointJob, choose_gamma, run_stages, space_of, split_tests, warnings_of
 from isoglot.recipes.report import Report, write_report
 from isoglot.recipes.report_page import ablation_section
 from isoglot.spaces import Space
@@ -104,6 +104,9 @@ class Ablation:
         for (better, worse), test in self.tests.items():
             verb = "no different from" if test.p_value >= 0.05 else "above" if test.difference > 0 else "below"
             lines.append(f"{better}: {100 * test.difference:+.1f} points, {verb} {worse} (p {p_text(test.p_value)})")
+        joint = next(row for row in self.rows if row.name == "joint").results
+        every, different = joint["keep", "full"].value, joint["remove", "full"].value
+        lines.append(f"joint alone: {every:.3f} of all pairs, {different:.3f} of those of different form")
         return lines
 
     def record(self) -> dict[str, Any]:
@@ -148,7 +151,10 @@ def run_ablation(
         return train_texts(texts, place, corpus, settings, lexicons, threads=threads, progress=progress, tell=tell)
 
     first, second = job.texts
-    joint = space_of(trained("joint", [first, second]))
+    together = trained("joint", [first, second])
+    for warning in warnings_of(together.corpus, [first.path, second.path]):
+        tell(f"warning: {warning}")
+    joint = space_of(together)
     lexicons, tests = split_tests(job.lexicons, job.tests, joint)
     if not tests:
         raise ConfigError("the lexicon is too small to hold words out", remedy="give --test")
