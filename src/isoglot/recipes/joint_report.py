@@ -76,7 +76,8 @@ def look_at(folder: str | Path, examples: int = 12) -> JointLook:
 
 def write_joint_page(path: str | Path, found: JointLook) -> None:
     """One HTML page: the space step by step, counts, examples."""
-    counts = table(["kind", "after training", "after reallocation"], found.kinds, numeric=[1, 2])
+    lines = [[kind, f"{before:,}", f"{after:,}"] for kind, before, after in found.kinds]
+    counts = table(["kind", "after training", "after reallocation"], lines, numeric=[1, 2])
     rows = [[f"taken from {lang}", f"{count:,}", ", ".join(words)] for lang, count, words in found.taken]
     rows.append(["still shared", f"{found.kinds[0][2]:,}", ", ".join(found.shared)])
     lead = (

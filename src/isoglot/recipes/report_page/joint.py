@@ -25,8 +25,9 @@ def kinds_section(stages: Sequence[tuple[str, JointSpace]], words: int = 600) ->
         "The space, step by step",
         f'<div class="pair">{body}</div>',
         "Each dot is a frequent word, placed by the first two principal components of its stage. After joint training "
-        "most words count as shared; reallocation gives words back to the language they come from, whose clouds lie "
-        "apart; refinement lays these clouds on each other and leaves shared words where they are.",
+        "a word counts as shared wherever it occurs in both texts; reallocation gives words back to the language they "
+        "come from, whose clouds lie apart; refinement lays these clouds on each other and leaves shared words where "
+        "they are.",
     )
 
 
