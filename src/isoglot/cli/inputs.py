@@ -13,13 +13,13 @@ from isoglot.aligners import aligner
 from isoglot.aligners.base import Aligner
 from isoglot.aligners.table import read_settings
 from isoglot.cli.console import notes
-from isoglot.errors import InputError
+from isoglot.errors import ConfigError, InputError
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress
 from isoglot.spaces import Space
 from isoglot.spaces.load import load_space
 
-__all__ = ["guess_language", "open_lexicon", "open_space", "parse_aligner"]
+__all__ = ["guess_language", "named_text", "open_lexicon", "open_space", "parse_aligner"]
 
 
 def guess_language(name: str) -> str:
@@ -30,6 +30,19 @@ def guess_language(name: str) -> str:
     """
     parts = re.split(r"[._\- ]", Path(name).name.lower())
     return next((part for part in parts if part in _LANGUAGES), "")
+
+
+def named_text(text: str) -> tuple[str, Path]:
+    """Language and file of `fr=presse.txt`, or of a file whose name tells the language, such as `news.fr.txt`."""
+    lang, equals, name = text.partition("=")
+    if not equals or Path(text).exists():
+        lang, name = guess_language(text), text
+    path = Path(name)
+    if not path.exists():
+        raise InputError("no such file", where=name, remedy="check the path")
+    if not lang:
+        raise ConfigError("the file's name tells no language", where=name, remedy=f"name it: en={name}")
+    return lang, path
 
 
 def open_space(text: str, *, lang: str | None, limit: int | None, fold_case: bool, progress: Progress) -> Space:

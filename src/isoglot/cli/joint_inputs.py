@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from isoglot.cli.console import print_json, say
-from isoglot.cli.inputs import guess_language, open_lexicon, parse_aligner
+from isoglot.cli.inputs import named_text, open_lexicon, parse_aligner
 from isoglot.errors import ConfigError, InputError
 from isoglot.joint.corpus import CorpusSettings, TextFile
 from isoglot.joint.trained import estimate
@@ -79,18 +79,13 @@ def read_job(
 
 def read_text_argument(text: str, encoding: str | None) -> TextFile:
     """`fr=presse.txt`, or a file whose name tells the language, such as `news.fr.txt`."""
-    lang, equals, name = text.partition("=")
-    if not equals or Path(text).exists():
-        lang, name = guess_language(text), text
-    path = Path(name)
-    if not path.exists():
-        raise InputError("no such file", where=name, remedy="check the path")
+    lang, path = named_text(text)
     if path.is_dir():
-        raise InputError("is a folder, not a text", where=name)
+        raise InputError("is a folder, not a text", where=str(path))
     if not path.is_file():
-        raise InputError("is not a file on disk, and text is read twice", where=name, remedy="write it to a file first")
-    if not lang:
-        raise ConfigError("the file's name tells no language", where=name, remedy=f"name it: en={name}")
+        raise InputError(
+            "is not a file on disk, and text is read twice", where=str(path), remedy="write it to a file first"
+        )
     return TextFile(lang, path, encoding)
 
 

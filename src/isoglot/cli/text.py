@@ -108,22 +108,15 @@ def _files(texts: Sequence[str]) -> dict[str, Path]:
     """Language and file of each argument; mistakes that can be seen now are told now."""
     import re
 
-    from isoglot.cli.inputs import guess_language
-    from isoglot.errors import ConfigError, InputError
+    from isoglot.cli.inputs import named_text
+    from isoglot.errors import ConfigError
 
     files: dict[str, Path] = {}
     for text in texts:
-        lang, equals, name = text.partition("=")
-        if not equals or Path(text).exists():
-            lang, name = guess_language(text), text
-        path = Path(name)
-        if not path.exists():
-            raise InputError("no such file", where=name, remedy="check the path")
-        if not lang:
-            raise ConfigError("the file's name tells no language", where=name, remedy=f"name it: en={name}")
+        lang, path = named_text(text)
         # The code becomes a file name.
         if not re.fullmatch(r"[^\W_]+([-_@][^\W_]+)*", lang):
-            raise ConfigError(f"{lang!r} is no language code", where=text, remedy=f"name it like en={name}")
+            raise ConfigError(f"{lang!r} is no language code", where=text, remedy=f"name it like en={path}")
         if lang in files:
             raise ConfigError(
                 f"two texts of {lang!r}", where=text, remedy="join the files, or name their languages: en=FILE fr=FILE"
