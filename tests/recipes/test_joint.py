@@ -200,3 +200,11 @@ def test_stages_keep_shared_words_where_they_are(outcome, world):
     rows = stages.reallocated.shared
     np.testing.assert_array_equal(stages.last.vectors[rows], space.vectors[rows])
     assert isinstance(stages.last, JointSpace)
+
+
+def test_a_variant_says_that_it_changes_the_model(world, tmp_path):
+    told = []
+    job = job_of(world, variant="supervised", training=Training(dim=8, epochs=1, subwords=False))
+    outcome = joint_align(job, tmp_path / "work", threads=1, tell=told.append)
+    assert told == ["the variant 'supervised' trains by cbow, not by skipgram"]
+    assert outcome.gamma == 1.0

@@ -178,6 +178,8 @@ def joint_align(
     """
     lexicons, tests = job.lexicons, dict(job.tests)
     settings = job.variant_training
+    if settings.model != job.training.model:
+        tell(f"the variant {job.variant!r} trains by {settings.model}, not by {job.training.model}")
     corpus_settings = dataclasses.replace(job.corpus, apart=job.variant == "supervised")
     corpus = Corpus.build(job.texts, Path(work) / "corpus", corpus_settings, progress=progress)
     warnings = warnings_of(corpus, [text.path for text in job.texts])
