@@ -10,9 +10,10 @@ from scipy.linalg import sqrtm
 
 from isoglot.aligners import _adversarial, checkpoint, muse, self_learning
 from isoglot.aligners._adversarial import SCHEDULES, Adversary
-from isoglot.aligners.muse import Muse, distribution_start, principal_start
+from isoglot.aligners.base import Problem
+from isoglot.aligners.muse import Muse, distribution_start, grid_start, principal_start
 from isoglot.aligners.refinement import nearest_rotation
-from isoglot.aligners.verdict import chance_level, judge
+from isoglot.aligners.verdict import chance_level, judge, judged, judged_mapped
 from isoglot.errors import ConfigError
 
 torch = pytest.importorskip("torch")
@@ -25,6 +26,18 @@ def twins(n=300, d=10, noise=0.02, seed=0):
     X = rng.normal(size=(n, d)) * np.linspace(2, 0.5, d)
     turn = np.linalg.qr(rng.normal(size=(d, d)))[0]
     return X.astype(np.float32), (X @ turn + noise * rng.normal(size=(n, d))).astype(np.float32), turn
+
+
+def plane(reflected, n=400, seed=0, noise=0.0):
+    """A mixture of 20 Gaussians in the plane, the same turned and shuffled, and the turn."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-5, 5, size=(20, 2))[rng.integers(0, 20, n)] + rng.normal(size=(n, 2))
+    angle = rng.uniform(0, 2 * np.pi)
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    if reflected:
+        turn = turn @ np.diag([1, -1])
+    Y = (X @ turn + noise * rng.normal(size=(n, 2)))[rng.permutation(n)]
+    return X.astype(np.float32), Y.astype(np.float32), turn
 
 
 def right(alignment, X, Y):
@@ -128,7 +141,56 @@ def test_published_schedule():
     assert (_adversarial.DROPOUT, _adversarial.SMOOTHING) == (0.1, 0.1)
 
 
-@pytest.mark.parametrize("wrong", [{"starts": "luck"}, {"starts": ""}, {"restarts": 0}, {"schedule": "none"}])
+@pytest.mark.parametrize("reflected", [False, True])
+@pytest.mark.parametrize("seed", [0, 4])
+def test_a_turn_of_the_plane_is_found_by_distance(seed, reflected):
+    X, Y, turn = plane(reflected, seed=seed)
+    alignment = Muse(normalise="none", score="csls-euclidean").fit(X, Y)
+    np.testing.assert_allclose(alignment.transform(np.eye(2)), turn, atol=1e-3)
+    assert alignment.info["aligned"]
+    assert "mean cosine" not in alignment.info["verdict"]
+
+
+@pytest.mark.parametrize("reflected", [False, True])
+def test_the_grid_start_is_the_nearest_of_its_turns(reflected):
+    X, Y, turn = plane(reflected, noise=0.1)
+    found = grid_start(X, Y, score="csls-euclidean")
+    assert np.sign(np.linalg.det(found)) == np.sign(np.linalg.det(turn))
+    assert np.trace(found.T @ turn) / 2 > np.cos(np.radians(2.6))
+    alignment = Muse(normalise="none", score="csls-euclidean", starts="grid").fit(X, Y)
+    assert np.trace(alignment.transform(np.eye(2)).T @ turn) / 2 > 0.9999
+    assert alignment.info["start"] == "grid"
+
+
+@pytest.mark.parametrize("score", ["csls", "csls-euclidean"])
+def test_mapped_words_are_judged_like_the_map_itself(score):
+    X, Y, turn = plane(False)
+    given = Problem(X, Y, np.zeros((0, 2), dtype=np.int64), np.random.default_rng(0))
+    W = turn.astype(np.float32)
+    assert judged_mapped(given, X @ W, Y, seed=1, score=score) == judged(given, W, seed=1, score=score)
+
+
+def test_planes_that_have_nothing_in_common_are_rarely_taken_for_aligned():
+    """One in ten or so is, see `EUCLIDEAN_MARGIN`; with the margin for cosines it would be nearly all of them."""
+    wrong = 0
+    for seed in range(5):
+        X, Y, turn = plane(False, seed=seed)[0], *plane(False, seed=seed + 50)[1:]
+        given = Problem(X, Y, np.zeros((0, 2), dtype=np.int64), np.random.default_rng(0))
+        wrong += judged(given, turn.astype(np.float32), score="csls-euclidean").aligned
+    assert wrong <= 1
+
+
+def test_the_grid_start_is_left_out_beyond_the_plane():
+    X, Y, _ = twins(40)
+    alignment = Muse(starts="grid,distribution").fit(X, Y)
+    assert [fact["start"] for fact in alignment.info["starts"]] == ["distribution"]
+    with pytest.raises(ConfigError, match="2 dimensions, not of 10"):
+        Muse(starts="grid").fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"starts": "luck"}, {"starts": ""}, {"restarts": 0}, {"schedule": "none"}, {"score": "luck"}]
+)
 def test_settings_are_checked(wrong):
     X, Y, _ = twins(40)
     with pytest.raises(ConfigError):

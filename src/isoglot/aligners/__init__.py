@@ -6,6 +6,8 @@ from isoglot.aligners.cca import CCA, cca
 from isoglot.aligners.cognates import Cognates
 from isoglot.aligners.contrastive import Contrastive
 from isoglot.aligners.dema import DemaBWE
+from isoglot.aligners.fcnn import FCNN, NetworkAlignment
+from isoglot.aligners.flow_alignment import FlowAlignment
 from isoglot.aligners.gbdd import GBDD
 from isoglot.aligners.geomm import GeoMM, geomm_multi
 from isoglot.aligners.gromov import GromovWasserstein
@@ -16,6 +18,7 @@ from isoglot.aligners.muse import Muse
 from isoglot.aligners.normalization import Normalization
 from isoglot.aligners.procrustes import Procrustes, procrustes
 from isoglot.aligners.rcsls import RCSLS
+from isoglot.aligners.realnvp import RealNVP
 from isoglot.aligners.refinement import MuseSupervised
 from isoglot.aligners.table import aligner, methods
 from isoglot.aligners.vecmap import VecMap, VecMapIdentical, VecMapSemi, VecMapUnsupervised
@@ -23,6 +26,7 @@ from isoglot.aligners.wasserstein import WassersteinProcrustes
 
 __all__ = [
     "CCA",
+    "FCNN",
     "GBDD",
     "RCSLS",
     "Aligner",
@@ -30,6 +34,7 @@ __all__ = [
     "Cognates",
     "Contrastive",
     "DemaBWE",
+    "FlowAlignment",
     "GeoMM",
     "GromovWasserstein",
     "Identity",
@@ -39,9 +44,11 @@ __all__ = [
     "MiniVec2Vec",
     "Muse",
     "MuseSupervised",
+    "NetworkAlignment",
     "Normalization",
     "Problem",
     "Procrustes",
+    "RealNVP",
     "VecMap",
     "VecMapIdentical",
     "VecMapSemi",

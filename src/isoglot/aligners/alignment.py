@@ -23,7 +23,7 @@ from isoglot.files import atomic_directory
 from isoglot.spaces import FloatMatrix, Space
 from isoglot.spaces.normalise import Normaliser, parse_steps
 
-__all__ = ["Alignment", "LinearAlignment", "Side", "onto_target"]
+__all__ = ["Alignment", "LinearAlignment", "Side", "Tensors", "as_matrix", "onto_target"]
 
 Side = Literal["src", "tgt"]
 Tensors = Mapping[str, npt.NDArray[np.float32]]
@@ -71,18 +71,18 @@ class Alignment(ABC):
         """Map vectors of one side into the shared space: normalise, then map. A Space gives a Space."""
         if isinstance(X, Space):
             return X.with_vectors(self.transform(X.vectors, side))
-        matrix = _as_matrix(X)
+        matrix = as_matrix(X)
         mapped = self._map(self.normaliser(side).transform(matrix), side)
         return mapped.astype(np.float32, copy=False)
 
     def inverse_transform(self, X: npt.ArrayLike, side: Side = "src") -> FloatMatrix:
         """From the shared space back into one side's normalised space, where the method can be inverted."""
         self.normaliser(side)
-        return self._unmap(_as_matrix(X), side).astype(np.float32, copy=False)
+        return self._unmap(as_matrix(X), side).astype(np.float32, copy=False)
 
     def normalise(self, X: npt.ArrayLike, side: Side = "src") -> FloatMatrix:
         """Only the normalisation of that side: what `inverse_transform(transform(X))` returns to."""
-        return self.normaliser(side).transform(_as_matrix(X))
+        return self.normaliser(side).transform(as_matrix(X))
 
     def normaliser(self, side: Side) -> Normaliser:
         if side not in ("src", "tgt"):
@@ -239,7 +239,8 @@ def onto_target(alignment: Alignment) -> Alignment:
     )
 
 
-def _as_matrix(X: npt.ArrayLike) -> FloatMatrix:
+def as_matrix(X: npt.ArrayLike) -> FloatMatrix:
+    """X as float32, refused unless it is a matrix."""
     matrix = np.asarray(X, dtype=np.float32)
     if matrix.ndim != 2:
         raise ShapeError(f"expected a matrix (n, d), got shape {matrix.shape}")

@@ -21,13 +21,17 @@ from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.procrustes import procrustes
 from isoglot.aligners.refinement import Refinement, induce, nearest_rotation, refine
 from isoglot.aligners.self_learning import similarity_start
-from isoglot.aligners.verdict import chance_level, judge, judged
+from isoglot.aligners.verdict import EUCLIDEAN_MARGIN, chance_level, judge, judged
 from isoglot.errors import ConfigError
+from isoglot.retrieval import check_score
+from isoglot.retrieval.retriever import EUCLIDEAN_SCORES
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["Muse", "distribution_start", "principal_start"]
+__all__ = ["Muse", "distribution_start", "grid_start", "principal_start"]
 
-STARTS = ("distribution", "principal", "adversarial")
+STARTS = ("distribution", "principal", "grid", "adversarial")
+#: Angles of the grid start, each with and without a reflection, and the most frequent words it tries them on.
+GRID_ANGLES, GRID_WORDS = 72, 1_000
 #: The standard deviation of the numbers that the discriminator sees.
 SPREAD = 0.35
 #: Refinement rounds by which starts are compared, with each other and with chance.
@@ -56,7 +60,8 @@ class Muse(Aligner):
         starts: which starts to try, in this order, separated by commas. "adversarial" is the paper's. "distribution"
             (Artetxe et al. 2018: words whose sorted similarities to all others look alike) costs seconds and needs no
             luck on spaces that are nearly rotations of each other, so it goes first; "principal" lays the principal
-            directions of both sides on each other, for spaces of different vocabularies but like shape.
+            directions of both sides on each other, for spaces of different vocabularies but like shape; "grid" tries
+            turns all around, in spaces of two dimensions, and is left out in others.
             `starts="adversarial"` is the paper alone. The first start that is clearly above chance ends the search.
         restarts: adversarial runs, each with its own seed.
         schedule: of the adversarial runs: "quick" or "paper" (hours on a CPU).
@@ -65,6 +70,8 @@ class Muse(Aligner):
         rounds: of the refinement at the end.
         dictionary: the induced dictionary holds the words of these first ranks only, on both sides.
         backend: of the search, see `isoglot.retrieval.Retriever`.
+        score: how translations are sought, see there. "csls-euclidean" is for spaces of few dimensions, where
+            directions alone tell little: use it with `normalise="none"`.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(300, 8)) * np.linspace(2, 1, 8)
@@ -74,7 +81,7 @@ class Muse(Aligner):
     (True, 'distribution')
     """
 
-    starts: str = "distribution,principal,adversarial"
+    starts: str = "distribution,principal,grid,adversarial"
     restarts: int = 2
     schedule: str = "quick"
     frequent: int = 75_000
@@ -82,9 +89,11 @@ class Muse(Aligner):
     rounds: int = 5
     dictionary: int = 15_000
     backend: str = "auto"
+    score: str = "csls"
 
     def _fit(self, problem: Problem) -> Alignment:
-        runs, schedule = self._runs(), self._schedule()
+        check_score(self.score)
+        runs, schedule = self._runs(problem.X.shape[1]), self._schedule()
         search = _Search(self, problem, runs, schedule)
         search.go()
         progress = problem.progress
@@ -94,21 +103,27 @@ class Muse(Aligner):
             search.refinement if search.refinement is not None else search.best,
             rounds=self.rounds,
             frequent=self.dictionary,
+            score=self.score,
             backend=self.backend,
             progress=progress,
             after=search.save_refinement,
         )
-        verdict = judged(problem, state.best, seed=self.seed)
+        verdict = judged(problem, state.best, seed=self.seed, score=self.score)
         info = {**state.info, **verdict.info, "start": search.best_run, "starts": search.history}
         return LinearAlignment.learned(W_src=state.best, info=info)
 
-    def _runs(self) -> list[tuple[str, int]]:
+    def _runs(self, d: int) -> list[tuple[str, int]]:
         names = [name.strip() for name in self.starts.split(",") if name.strip()]
         for name in names:
             if name not in STARTS:
                 raise ConfigError(f"unknown start {name!r}", where="starts", remedy=f"known: {', '.join(STARTS)}")
         if not names or self.restarts < 1 or min(self.frequent, self.trial) < 1:
             raise ConfigError("starts, restarts, frequent and trial must not be empty or below 1")
+        names = [name for name in names if name != "grid" or d == 2]
+        if not names:
+            raise ConfigError(
+                f"the grid start is for spaces of 2 dimensions, not of {d}", where="starts", remedy="add another start"
+            )
         return [(name, i) for name in names for i in range(self.restarts if name == "adversarial" else 1)]
 
     def _schedule(self) -> Schedule:
@@ -119,12 +134,12 @@ class Muse(Aligner):
         return SCHEDULES[self.schedule]
 
 
-def distribution_start(X: FloatMatrix, Y: FloatMatrix, words: int = 4_000) -> FloatMatrix:
+def distribution_start(X: FloatMatrix, Y: FloatMatrix, words: int = 4_000, *, score: str = "csls") -> FloatMatrix:
     """The rotation (d, d) for pairs of words whose sorted similarities to all others of their language look alike.
 
-    Both sides are cut to the same number of words.
+    Both sides are cut to the same number of words. For a Euclidean score it is sorted distances that look alike.
     """
-    pairs = similarity_start(X, Y, words)
+    pairs = similarity_start(X, Y, words, score=score)
     return procrustes(X[pairs[:, 0]], Y[pairs[:, 1]])
 
 
@@ -139,6 +154,24 @@ def principal_start(X: FloatMatrix, Y: FloatMatrix) -> FloatMatrix:
     A, B = _directions(X), _directions(Y)
     W: FloatMatrix = (A @ B.T).astype(np.float32)
     return W
+
+
+def grid_start(X: FloatMatrix, Y: FloatMatrix, *, score: str = "csls", backend: str = "auto") -> FloatMatrix:
+    """Of turns of the plane by every 5 degrees, with and without a reflection, the best by the semantic criterion.
+
+    >>> X = np.random.default_rng(0).exponential(size=(100, 2)).astype(np.float32)
+    >>> turn = np.array([[0.0, -1.0], [1.0, 0.0]], dtype=np.float32)
+    >>> bool(np.allclose(grid_start(X, X @ turn, score="csls-euclidean"), turn, atol=1e-6))
+    True
+    """
+    angles = np.arange(GRID_ANGLES) * (2 * np.pi / GRID_ANGLES)
+    cos, sin = np.cos(angles), np.sin(angles)
+    turns = np.array([[cos, -sin], [sin, cos]], dtype=np.float32).transpose(2, 0, 1)  # (angles, 2, 2)
+    candidates = np.concatenate([turns, turns * np.array([1, -1], dtype=np.float32)])
+    X, Y = X[:GRID_WORDS], Y[:GRID_WORDS]
+    criteria = [induce(X, Y, W, score=score, backend=backend).criterion for W in candidates]
+    best: FloatMatrix = candidates[int(np.argmax(criteria))]
+    return best
 
 
 def _directions(X: FloatMatrix) -> npt.NDArray[np.float64]:
@@ -165,8 +198,9 @@ class _Search:
         saved = problem.checkpoint.load()
         if saved is None:
             X, Y = problem.X[self.words], problem.Y[self.words]
+            rounds = TRIAL_ROUNDS + settings.rounds
             self.chance = chance_level(
-                X, Y, seed=settings.seed, rounds=TRIAL_ROUNDS + settings.rounds, backend=settings.backend
+                X, Y, seed=settings.seed, rounds=rounds, score=settings.score, backend=settings.backend
             )
             return
         arrays = dict(saved.tensors)
@@ -183,14 +217,18 @@ class _Search:
             return
         while self.run < len(self.runs):
             kind, number = self.runs[self.run]
+            X, Y, score = self.problem.X, self.problem.Y, self.settings.score
             if kind == "distribution":
-                self._take(kind, distribution_start(self.problem.X, self.problem.Y))
+                self._take(kind, distribution_start(X, Y, score=score))
             elif kind == "principal":
-                self._take(kind, principal_start(self.problem.X, self.problem.Y))
+                self._take(kind, principal_start(X, Y))
+            elif kind == "grid":
+                self._take(kind, grid_start(X, Y, score=score, backend=self.settings.backend))
             else:
                 self._play(number)
             self.run, self.epoch, self.game = self.run + 1, 0, {}
-            if judge(self.best_criterion, self.chance, EARLY_MARGIN).aligned:
+            margin = EUCLIDEAN_MARGIN if score in EUCLIDEAN_SCORES else EARLY_MARGIN
+            if judge(self.best_criterion, self.chance, margin).aligned:
                 self.run = len(self.runs)
             self._save()
 
@@ -200,6 +238,8 @@ class _Search:
         shown = slice(self.settings.frequent)
         # At length one a discriminator would take very long to see anything.
         scale = np.float32(SPREAD * problem.X.shape[1] ** 0.5)
+        if self.settings.score in EUCLIDEAN_SCORES:  # rows are of any length
+            scale = np.float32(SPREAD / max(problem.X[shown].std(dtype=np.float64), 1e-12))
         X, Y = problem.X[shown] * scale, problem.Y[shown] * scale
         seed = (self.settings.seed, number)
         game = dict(self.game)
@@ -211,7 +251,7 @@ class _Search:
         for epoch in range(self.epoch, schedule.epochs):
             adversary.epoch(epoch, rate, problem.progress)
             W = nearest_rotation(adversary.W)
-            now = induce(problem.X[self.words], problem.Y[self.words], W, backend=self.settings.backend).criterion
+            now = self._criterion(W)
             rate *= schedule.decay * (schedule.shrink if now < criterion else 1.0)
             if now > criterion:
                 criterion, best = now, W
@@ -221,10 +261,14 @@ class _Search:
             self._save()
         self._take(f"adversarial {number}", best)
 
+    def _criterion(self, W: FloatMatrix) -> float:
+        X, Y, settings = self.problem.X[self.words], self.problem.Y[self.words], self.settings
+        return induce(X, Y, W, score=settings.score, backend=settings.backend).criterion
+
     def _take(self, name: str, W: FloatMatrix) -> None:
         """Refine a start for a few rounds on the most frequent words and keep it if it is the best so far."""
-        X, Y = self.problem.X[self.words], self.problem.Y[self.words]
-        tried = refine(X, Y, W, rounds=TRIAL_ROUNDS, backend=self.settings.backend)
+        X, Y, settings = self.problem.X[self.words], self.problem.Y[self.words], self.settings
+        tried = refine(X, Y, W, rounds=TRIAL_ROUNDS, score=settings.score, backend=settings.backend)
         self.history.append({"start": name, "semantic": tried.criterion, "mutual": tried.info["mutual"]})
         if tried.criterion > self.best_criterion:
             self.best, self.best_criterion, self.best_run = tried.best, tried.criterion, name

@@ -167,6 +167,7 @@ def refine(
     frequent: int = 15_000,
     vocabulary: int | None = None,
     seeds: tuple[IntVector, npt.NDArray[np.float64]] | None = None,
+    score: str = "csls",
     neighbourhood: int = 10,
     backend: str = "auto",
     threads: int | None = None,
@@ -176,7 +177,7 @@ def refine(
     """Refine the map `start` (d, d) from X (n, d) to Y (m, d), or go on from a state.
 
     `seeds`: pairs (p, 2) and weights (p,) that join every induced dictionary; their weights sum to their share of it.
-    `after` is called with each state. The map to use is `.best`.
+    `score` as in `induce`. `after` is called with each state. The map to use is `.best`.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
@@ -192,7 +193,16 @@ def refine(
     X, Y = X[:vocabulary], Y[:vocabulary]
     progress("refining", state.round, rounds + 1)
     while state.round <= rounds:
-        found = induce(X, Y, state.W, frequent=frequent, neighbourhood=neighbourhood, backend=backend, threads=threads)
+        found = induce(
+            X,
+            Y,
+            state.W,
+            frequent=frequent,
+            score=score,
+            neighbourhood=neighbourhood,
+            backend=backend,
+            threads=threads,
+        )
         state = _judged(state, found, _next_map(X, Y, found.pairs, seeds, state.W))
         after(state)
         progress("refining", state.round, rounds + 1)
@@ -236,6 +246,7 @@ def induce(
     *,
     frequent: int = 15_000,
     criterion_pairs: int = 10_000,
+    score: str = "csls",
     neighbourhood: int = 10,
     backend: str = "auto",
     threads: int | None = None,
@@ -243,18 +254,25 @@ def induce(
     """The dictionary among the first `frequent` words that X W induces in Y, and how good it looks.
 
     Neighbours are sought among all words. The semantic criterion is the mean cosine of the `criterion_pairs` frequent
-    source words with the best CSLS scores and their translations (Conneau et al. take 10,000).
+    source words with the best CSLS scores and their translations (Conneau et al. take 10,000). Another `score` of
+    `Retriever` takes the place of CSLS; where it is Euclidean, so is the criterion, which is that of the nearest words.
     """
     mapped = X @ W
-    there, back = Retriever(mapped, Y, neighbourhood=neighbourhood, backend=backend, threads=threads).top_both(1)
+    retriever = Retriever(mapped, Y, score=score, neighbourhood=neighbourhood, backend=backend, threads=threads)
+    there, back = retriever.top_both(1)
     best = there.indices[:frequent, 0]
     rows = np.arange(len(best))
     mutual = back.indices[best, 0] == rows
-    confident = np.argsort(-there.scores[: len(best), 0], kind="stable")[:criterion_pairs]
+    judged = there
+    if score == "csls-euclidean":
+        # CSLS by distance favours words on the outskirts over nearer ones, so that a map slightly off the true one can
+        # have the closer pairs. By plain distance none is closer than that of an exact copy.
+        judged = Retriever(mapped, Y, score="euclidean", backend=backend, threads=threads).top(1)
+    confident = np.argsort(-judged.scores[: len(best), 0], kind="stable")[:criterion_pairs]
     kept = mutual & (best < frequent)
     return Induced(
         np.stack([rows[kept], best[kept]], axis=1),
-        semantic_criterion(mapped[confident], Y[best[confident]]),
+        semantic_criterion(mapped[confident], Y[judged.indices[confident, 0]], score),
         float(mutual.mean()),
     )
 

@@ -18,8 +18,10 @@ import numpy.typing as npt
 
 from isoglot.aligners.base import Problem
 from isoglot.aligners.procrustes import procrustes
+from isoglot.criteria import semantic_criterion
 from isoglot.errors import ConfigError
-from isoglot.retrieval import Retriever
+from isoglot.retrieval import Retriever, check_score
+from isoglot.retrieval.retriever import EUCLIDEAN_SCORES
 from isoglot.spaces import FloatMatrix, IntVector
 
 __all__ = ["SelfLearning", "annealed", "induce_pairs", "learn_dictionary", "similarity_start"]
@@ -40,6 +42,7 @@ class SelfLearning:
         threshold: by how much the mean similarity of the dictionary must rise to count as better.
         rounds: never more than these.
         backend: search backend: "auto" is int8 where the processor has it, "exact" leaves nothing to chance.
+        score: how translations are sought, see `isoglot.retrieval.Retriever`.
     """
 
     cutoff: int = 20_000
@@ -50,8 +53,10 @@ class SelfLearning:
     threshold: float = 1e-6
     rounds: int = 1000
     backend: str = "auto"
+    score: str = "csls"
 
     def __post_init__(self) -> None:
+        check_score(self.score)
         if not 0 < self.keep <= 1 or self.grow <= 1:
             raise ConfigError(f"keep must be in (0, 1] and grow above 1, got {self.keep} and {self.grow}")
         if self.cutoff < 1 or self.patience < 1 or self.rounds < 1:
@@ -107,6 +112,7 @@ def annealed(
     rounds: int = 20,
     first: int = 0,
     available: float = 0.1,
+    score: str = "csls",
     after: Callable[[int, FloatMatrix], None] = lambda done, W: None,
 ) -> FloatMatrix:
     """Self-learning of a rotation W (d, d) in a fixed number of rounds, from round `first` on.
@@ -115,7 +121,7 @@ def annealed(
     waiting for the dictionary to settle: a fraction of the cost of `learn_dictionary`. `after` each round gets the
     number of rounds done and the map.
     """
-    settings = SelfLearning()
+    settings = SelfLearning(score=score)
     for step in range(first, rounds):
         keep = min(1.0, available ** (1 - step / (_ALL_AVAILABLE * rounds)))
         pairs, _ = induce_pairs(X @ W, Y, keep, np.random.default_rng([seed, step]), settings)
@@ -129,10 +135,11 @@ def induce_pairs(
 ) -> tuple[IntVector, float]:
     """Best CSLS translations of all rows of both sides, among a random share of candidates, and their mean cosine.
 
-    X (n, d) is mapped already. The pairs of both directions follow each other: (n + m, 2).
+    X (n, d) is mapped already. The pairs of both directions follow each other: (n + m, 2). For a Euclidean score the
+    second figure is `semantic_criterion`.
     """
     if keep >= 1:
-        retriever = Retriever(X, Y, neighbourhood=settings.neighbourhood, backend=settings.backend)
+        retriever = _retriever(X, Y, settings)
         there, back = (neighbours.indices[:, 0] for neighbours in retriever.top_both(1))
     else:
         there = _best_among(X, Y, keep, rng, settings)
@@ -140,18 +147,24 @@ def induce_pairs(
     forward = np.stack([np.arange(len(X)), there], axis=1)
     backward = np.stack([back, np.arange(len(Y))], axis=1)
     pairs = np.concatenate([forward, backward])
+    if settings.score in EUCLIDEAN_SCORES:
+        return pairs, semantic_criterion(X[pairs[:, 0]], Y[pairs[:, 1]], settings.score)
     return pairs, _mean_cosine(X, Y, pairs)
 
 
-def similarity_start(X: FloatMatrix, Y: FloatMatrix, words: int = 4000) -> IntVector:
+def similarity_start(X: FloatMatrix, Y: FloatMatrix, words: int = 4000, *, score: str = "csls") -> IntVector:
     """A first dictionary from nothing but the two sets of vectors.
 
     Each word is described by its sorted similarities to all words of its language: translations have similar lists.
-    Section 3.2 of the paper, with the square root of the similarity matrix.
+    Section 3.2 of the paper, with the square root of the similarity matrix. For a Euclidean score the lists are of
+    distances, and compared by distance: similarities at unit length tell words of few dimensions apart by their
+    direction only.
     """
     size = min(words, len(X), len(Y))
-    descriptions = [_sorted_similarities(M[:size]) for M in (X, Y)]
-    retriever = Retriever(*descriptions, neighbourhood=10)
+    describe, compared = _sorted_similarities, "csls"
+    if score in EUCLIDEAN_SCORES:
+        describe, compared = _sorted_distances, "csls-euclidean"
+    retriever = Retriever(describe(X[:size]), describe(Y[:size]), score=compared, neighbourhood=10)
     there, back = (neighbours.indices[:, 0] for neighbours in retriever.top_both(1))
     own = np.arange(size)
     return np.concatenate([np.stack([own, there], axis=1), np.stack([back, own], axis=1)])
@@ -162,9 +175,12 @@ def _best_among(
 ) -> npt.NDArray[np.int64]:
     """The best row of Y for each row of X, among a random share of Y's rows."""
     available = np.sort(rng.choice(len(Y), max(1, round(keep * len(Y))), replace=False))
-    retriever = Retriever(X, Y[available], neighbourhood=settings.neighbourhood, backend=settings.backend)
-    chosen: npt.NDArray[np.int64] = available[retriever.top(1).indices[:, 0]]
+    chosen: npt.NDArray[np.int64] = available[_retriever(X, Y[available], settings).top(1).indices[:, 0]]
     return chosen
+
+
+def _retriever(X: FloatMatrix, Y: FloatMatrix, settings: SelfLearning) -> Retriever:
+    return Retriever(X, Y, score=settings.score, neighbourhood=settings.neighbourhood, backend=settings.backend)
 
 
 def _sorted_similarities(X: FloatMatrix) -> FloatMatrix:
@@ -173,6 +189,15 @@ def _sorted_similarities(X: FloatMatrix) -> FloatMatrix:
     similarities /= np.maximum(np.linalg.norm(similarities, axis=1, keepdims=True), 1e-9)
     similarities -= similarities.mean(axis=0)
     return similarities
+
+
+def _sorted_distances(X: FloatMatrix) -> FloatMatrix:
+    # Squares by way of the product: all differences would take d times the memory.
+    centred = X - X.mean(axis=0, dtype=np.float64)
+    halves = np.einsum("ij,ij->i", centred, centred) / 2
+    squares = 2 * (halves[:, None] + halves - centred @ centred.T)
+    distances: FloatMatrix = np.sort(np.sqrt(np.maximum(squares, 0)), axis=1).astype(np.float32)
+    return distances
 
 
 def _mean_cosine(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector) -> float:

@@ -5,6 +5,8 @@ Both criteria look at the most confident translations that the alignment itself 
 - *semantic* (Lample et al. 2018): the mean cosine of these pairs. Higher is better.
 - *structural* (Dubossarsky et al. 2020): the difference of the two ordered lists of singular values of their vectors.
   Lower is better.
+
+Where translations are sought by distance, not by direction (`EUCLIDEAN_SCORES`), the criteria go by distance as well.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.progress import Progress, silent
-from isoglot.retrieval import Retriever
+from isoglot.retrieval import Retriever, check_score
+from isoglot.retrieval.retriever import EUCLIDEAN_SCORES
 from isoglot.spaces import FloatMatrix, IntVector
 from isoglot.spaces.normalise import unit_rows
 
@@ -40,14 +43,15 @@ def measure(
     Y: FloatMatrix,
     *,
     pairs: int = PAIRS,
+    score: str = "csls",
     backend: str = "exact",
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Criteria:
-    """Both criteria of mapped spaces X (n, d) and Y (m, d)."""
-    found, mutual = confident_pairs(X, Y, pairs, backend=backend, threads=threads, progress=progress)
+    """Both criteria of mapped spaces X (n, d) and Y (m, d); `score` as in `isoglot.retrieval.Retriever`."""
+    found, mutual = confident_pairs(X, Y, pairs, score=score, backend=backend, threads=threads, progress=progress)
     A, B = X[found[:, 0]], Y[found[:, 1]]
-    return Criteria(semantic_criterion(A, B), structural_criterion(A, B), len(found), mutual)
+    return Criteria(semantic_criterion(A, B, score), structural_criterion(A, B, score), len(found), mutual)
 
 
 def confident_pairs(
@@ -55,13 +59,14 @@ def confident_pairs(
     Y: FloatMatrix,
     pairs: int = PAIRS,
     *,
+    score: str = "csls",
     backend: str = "exact",
     threads: int | None = None,
     progress: Progress = silent,
 ) -> tuple[IntVector, float]:
-    """The rows (p, 2) of the most confident CSLS translations of X's rows, and the share of X's rows whose best
+    """The rows (p, 2) of the most confident translations of X's rows, and the share of X's rows whose best
     translation chooses them back."""
-    retriever = Retriever(X, Y, backend=backend, threads=threads, progress=progress)
+    retriever = Retriever(X, Y, score=score, backend=backend, threads=threads, progress=progress)
     there, back = retriever.top_both(1)
     best, scores = there.indices[:, 0], there.scores[:, 0]
     mutual = float((back.indices[best, 0] == np.arange(len(best))).mean())
@@ -69,24 +74,38 @@ def confident_pairs(
     return np.stack([order, best[order]], axis=1), mutual
 
 
-def semantic_criterion(A: FloatMatrix, B: FloatMatrix) -> float:
-    """Mean cosine of matched rows (p, d).
+def semantic_criterion(A: FloatMatrix, B: FloatMatrix, score: str = "csls") -> float:
+    """Mean cosine of matched rows (p, d); for the Euclidean scores their concordance (Lin 1989), at most 1 as well.
+
+    Concordance is 1 - sum |a - b|^2 / (sum |a - mean|^2 + sum |b - mean|^2), where the mean is that of all rows of both
+    sides: for centred rows of length one that is the mean cosine. Rows that are all the same have none, which is 0.
 
     >>> semantic_criterion(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32) * 3)
     1.0
+    >>> round(semantic_criterion(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32) * 3, "euclidean"), 3)
+    0.333
     """
+    check_score(score)
+    if score in EUCLIDEAN_SCORES:
+        both = np.concatenate([A, B], dtype=np.float64)
+        spread = float(np.square(both - both.mean(axis=0)).sum())
+        apart = float(np.square(both[: len(A)] - both[len(A) :]).sum())
+        return 1.0 - apart / spread if spread else 0.0
     return float(np.einsum("ij,ij->i", unit_rows(A), unit_rows(B)).mean(dtype=np.float64))
 
 
-def structural_criterion(A: FloatMatrix, B: FloatMatrix) -> float:
+def structural_criterion(A: FloatMatrix, B: FloatMatrix, score: str = "csls") -> float:
     """Mean absolute difference of the ordered singular values of matched rows, as a share of their mean.
 
-    As a share, so that the figure depends neither on how many pairs there are nor on the vectors' scale.
+    As a share, so that the figure depends neither on how many pairs there are nor on the vectors' scale. Rows are taken
+    at unit length; for the Euclidean scores as they are, but centred.
 
     >>> structural_criterion(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32) * 3)
     0.0
     """
-    values = [_singular_values(unit_rows(M)) for M in (A, B)]
+    check_score(score)
+    plain = score in EUCLIDEAN_SCORES
+    values = [_singular_values(M - M.mean(axis=0, dtype=np.float64) if plain else unit_rows(M)) for M in (A, B)]
     d = min(len(values[0]), len(values[1]))
     scale = np.mean(np.concatenate(values))
     return float(np.abs(values[0][:d] - values[1][:d]).mean() / scale) if scale else 0.0

@@ -22,6 +22,8 @@ _WORTH_CODING = 100_000_000
 class Backend(Protocol):
     """Finds the k best by `cosine + bias`, where a query cares only for the biases of its targets.
 
+    The exact backend takes lifted rows as well, whose inner product stands for the cosine; the others need unit rows.
+
     Answers are indices int64 (n, k) and sums float32 (n, k) as `_rescore.best_of_candidates` gives them: however a
     backend comes by its candidates, it scores them exactly. k is cut to the number of targets.
     """

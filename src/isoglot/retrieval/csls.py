@@ -5,7 +5,7 @@ without parallel data").
 
 r_T(x) is the mean cosine of x to its nearest targets, r_S(y) that of y to its nearest sources: a hub, near
 everything, is marked down. Halved, CSLS is a cosine plus a bias of the row and a bias of the column, so one
-product ranks both directions.
+product ranks both directions. Over lifted rows (see `_rows.py`) the same holds with -|x - y|^2 / 2 for the cosine.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def mean_of_nearest(backend: Backend, queries: UnitRows, k: int, *, progress: Pr
     return _means(backend.forward(queries, np.zeros(backend.Y.n, dtype=np.float32), k, progress=progress)[1])
 
 
-def _means(cosines: npt.NDArray[np.float32]) -> Means:
-    if not cosines.shape[1]:
-        return np.zeros(len(cosines), dtype=np.float32)
-    means: Means = cosines.mean(axis=1, dtype=np.float64).astype(np.float32)
+def _means(similarities: npt.NDArray[np.float32]) -> Means:
+    if not similarities.shape[1]:
+        return np.zeros(len(similarities), dtype=np.float32)
+    means: Means = similarities.mean(axis=1, dtype=np.float64).astype(np.float32)
     return means

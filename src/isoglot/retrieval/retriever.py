@@ -1,7 +1,9 @@
-"""`Retriever`: the best targets of queries, by cosine, CSLS or inverted softmax, exact or approximate.
+"""`Retriever`: the best targets of queries, by cosine, distance, CSLS or inverted softmax, exact or approximate.
 
-All three scores rank the targets of a query by `cosine + a bias of the target`. A backend finds candidates by
-that sum, for one direction or for both from one product; candidates are then scored in double precision.
+All scores rank the targets of a query by `similarity + a bias of the target`. A backend finds candidates by
+that sum, for one direction or for both from one product; candidates are then scored in double precision. The
+similarity is an inner product: of unit rows it is the cosine, of lifted rows (see `_rows.py`) minus half the squared
+distance.
 """
 
 from __future__ import annotations
@@ -16,20 +18,23 @@ import numpy.typing as npt
 
 from isoglot.errors import ConfigError, InputError
 from isoglot.progress import Progress, silent
-from isoglot.retrieval._rows import Found, UnitRows
+from isoglot.retrieval._rows import Found, UnitRows, mean_row
 from isoglot.retrieval._workers import available_threads
 from isoglot.retrieval.backends import Backend, make_backend
 from isoglot.retrieval.neighbours import MutualPairs, Neighbours
 
-__all__ = ["SCORES", "Retriever", "check_score"]
+__all__ = ["EUCLIDEAN_SCORES", "SCORES", "Retriever", "check_score"]
 
-SCORES = ("cosine", "csls", "inverted_softmax")
+#: The scores that go by distance: for spaces of few dimensions, where lengths tell as much as directions.
+EUCLIDEAN_SCORES = ("euclidean", "csls-euclidean")
+SCORES = ("cosine", "csls", "inverted_softmax", *EUCLIDEAN_SCORES)
+_CSLS = ("csls", "csls-euclidean")
 Vector = npt.NDArray[np.float32]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Scoring:
-    """score(x, y) = factor * (cosine + column_bias[y]) + row_term[x], and the same with the sides exchanged."""
+    """score(x, y) = factor * (similarity + column_bias[y]) + row_term[x], and the same with the sides exchanged."""
 
     factor: float
     row_bias: Vector  # (n,)
@@ -54,14 +59,18 @@ class Retriever:
 
     Args:
         X: (n, d) source vectors, Y: (m, d) target vectors: any real dtype, memory maps too. Rows are normalised
-            to unit length in float32 copies; a zero row has cosine 0 with everything.
+            to unit length in float32 copies; a zero row has cosine 0 with everything. For the Euclidean scores
+            they are not normalised, only the mean of Y is taken off both sides.
         score: "csls" (Conneau et al. 2018), "cosine" or "inverted_softmax" (Smith et al. 2017; log scores, up to
-            a constant of the query).
+            a constant of the query); for spaces of few dimensions "euclidean", which is -|x - y|^2 / 2, and
+            "csls-euclidean", CSLS with that in place of the cosine. Distances below about a thousandth of the
+            distance from the mean are beyond the float32 search for candidates.
         neighbourhood: how many nearest neighbours CSLS takes its means over; 10 as in the paper.
         temperature: the inverse temperature beta of the inverted softmax, above 0 and at most 350. Smith et al.
             learn it on the training dictionary; 30 is a usual value.
         backend: "exact"; "int8" (faster, finds about .999 of the neighbours); "faiss" or "usearch" (approximate, for
             millions of words; not for the inverted softmax, which sums over all words); "auto" for int8 or exact.
+            The Euclidean scores take "exact" only, which "auto" then picks.
         threads: default as many as this process may use. Results do not depend on it, save for faiss and
             usearch, whose graphs come out differently when they are built in parallel.
         progress: told how far long searches are.
@@ -101,12 +110,25 @@ class Retriever:
                 where="backend",
                 remedy="use the exact or int8 backend, or CSLS",
             )
+        if score in EUCLIDEAN_SCORES and backend in ("int8", "faiss", "usearch"):
+            raise ConfigError(
+                f"{backend} searches by cosine, not by distance",
+                where="backend",
+                remedy="use the exact backend, or a score that goes by cosine",
+            )
         self.score = score
         self.neighbourhood = neighbourhood
         self.temperature = temperature
         self.progress = progress
-        source = UnitRows.of(X, "X")
-        target = UnitRows.of(Y, "Y", dim=source.dim)
+        #: Where distances are taken from; None where rows are of unit length.
+        self._origin = mean_row(Y, "Y") if score in EUCLIDEAN_SCORES else None
+        if self._origin is None:
+            source = UnitRows.of(X, "X")
+            target = UnitRows.of(Y, "Y", dim=source.dim)
+        else:
+            source = UnitRows.lifted(X, "X", self._origin)
+            target = UnitRows.lifted(Y, "Y", self._origin, targets=True)
+            backend = "exact" if backend == "auto" else backend
         if not target.n:
             raise InputError("there are no target vectors to search", where="Y")
         self._known_means: tuple[Vector, Vector] | None = None
@@ -139,7 +161,10 @@ class Retriever:
         if vectors is not None:
             if rows is not None:
                 raise ConfigError("give rows or vectors, not both", where="rows")
-            queries = UnitRows.of(vectors, "vectors", dim=Y.dim)
+            if self._origin is None:
+                queries = UnitRows.of(vectors, "vectors", dim=Y.dim)
+            else:
+                queries = UnitRows.lifted(vectors, "vectors", self._origin)
             term = self._free_terms(queries)
         elif rows is not None:
             chosen = self._checked_rows(rows)
@@ -182,7 +207,7 @@ class Retriever:
         backend = self._backend
         n, m = self.shape
         none, none_columns = np.zeros(n, dtype=np.float32), np.zeros(m, dtype=np.float32)
-        if self.score == "csls":
+        if self.score in _CSLS:
             row_means, column_means = self.neighbourhood_means()
             half = np.float32(-0.5)
             return _Scoring(2.0, half * row_means, half * column_means, -row_means, -column_means)
@@ -198,7 +223,7 @@ class Retriever:
         return _Scoring(1.0, none, none_columns, none, none_columns)
 
     def _free_terms(self, queries: UnitRows) -> Vector:
-        if self.score != "csls":
+        if self.score not in _CSLS:
             return np.zeros(queries.n, dtype=np.float32)
         from isoglot.retrieval.csls import mean_of_nearest
 
