@@ -2,12 +2,14 @@
 
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Method, Problem, method
+from isoglot.aligners.bootstrap import Bootstrap
 from isoglot.aligners.cca import CCA, cca
 from isoglot.aligners.cognates import Cognates
 from isoglot.aligners.contrastive import Contrastive
 from isoglot.aligners.dema import DemaBWE
 from isoglot.aligners.fcnn import FCNN, NetworkAlignment
 from isoglot.aligners.flow_alignment import FlowAlignment
+from isoglot.aligners.gan_realnvp import GanRealNVP
 from isoglot.aligners.gbdd import GBDD
 from isoglot.aligners.geomm import GeoMM, geomm_multi
 from isoglot.aligners.gromov import GromovWasserstein
@@ -31,10 +33,12 @@ __all__ = [
     "RCSLS",
     "Aligner",
     "Alignment",
+    "Bootstrap",
     "Cognates",
     "Contrastive",
     "DemaBWE",
     "FlowAlignment",
+    "GanRealNVP",
     "GeoMM",
     "GromovWasserstein",
     "Identity",

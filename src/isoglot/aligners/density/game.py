@@ -22,7 +22,7 @@ from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["CONSTRAINTS", "Game", "Matrix", "Rules", "cross_correlation", "graph_structure"]
+__all__ = ["CONSTRAINTS", "Game", "Matrix", "Rules", "cross_correlation", "dual_constraint", "graph_structure"]
 
 #: Slope of the critics' leaky rectifiers.
 SLOPE = 0.2
@@ -30,6 +30,8 @@ SLOPE = 0.2
 ORTHOGONALITY = 0.01
 #: No step goes further than a gradient of this length would.
 LARGEST_GRADIENT = 10.0
+#: Steps that the critics have to themselves before the map's first.
+CRITIC_START = 100
 
 
 class TwoWay(Protocol):
@@ -44,7 +46,7 @@ class Rules:
     """How the game is played.
 
     Args:
-        steps: of the map, an epoch.
+        steps: of the map, an epoch, at most; it is one look at the larger side.
         batch: words a side and step.
         rate: of the map. critic_rate: of the critics.
         critic_steps: for one of the map.
@@ -149,10 +151,13 @@ class Game:
 
     def _play(self, number: int, constraint: Callable[[], Tensor] | None, progress: Progress) -> dict[str, float]:
         rules, random = self.rules, np.random.default_rng([*self.seed, number + 1])
+        steps = min(rules.steps, -(-max(len(self._X), len(self._Y)) // rules.batch))
         distance = likelihood = 0.0
         skipped = 0
-        for step in range(rules.steps):
-            for _ in range(rules.critic_steps):
+        for step in range(steps):
+            # Critics that have learned nothing yet would send the map anywhere.
+            first = number == 0 and step == 0
+            for _ in range(CRITIC_START if first else rules.critic_steps):
                 x, y = self._draw(random)
                 with torch.no_grad():
                     mapped, unmapped = self.module.dual_there(x)[0], self.module.dual_back(y)[0]
@@ -173,10 +178,10 @@ class Game:
             skipped += not self._map_optimiser.step(loss)
             if isinstance(self.module, Matrix):
                 self.module.pull()
-            distance += gap.item() / rules.steps
-            likelihood += (log_x + log_y).mean().item() / (2 * x.shape[1] * rules.steps)
+            distance += gap.item() / steps
+            likelihood += (log_x + log_y).mean().item() / (2 * x.shape[1] * steps)
             if step % 20 == 19:
-                progress("density matching (steps)", step + 1, rules.steps)
+                progress("density matching (steps)", step + 1, steps)
         return {"distance": distance, "likelihood": likelihood, "skipped_steps": skipped}
 
     def _draw(self, random: np.random.Generator) -> tuple[Tensor, Tensor]:
@@ -194,9 +199,7 @@ class Game:
             total = total + scores[: len(real)].mean() - scores[len(real) :].mean()
         return total
 
-    def _penalty(
-        self, random: np.random.Generator, mapped: Tensor, y: Tensor, unmapped: Tensor, x: Tensor
-    ) -> Tensor:
+    def _penalty(self, random: np.random.Generator, mapped: Tensor, y: Tensor, unmapped: Tensor, x: Tensor) -> Tensor:
         total = x.new_zeros(())
         for side, real, made in (("tgt", y, mapped), ("src", x, unmapped)):
             share = torch.from_numpy(random.random((len(real), 1), dtype=np.float32))

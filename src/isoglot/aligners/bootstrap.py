@@ -1,0 +1,156 @@
+"""Bootstrapping (Algorithm 1 of Zhao & Eger 2022): an unsupervised map is trained on with pairs that it found itself.
+
+Each round maps the source, takes the mutual CSLS translations as pairs, and trains again: the earth mover's distance as
+before, plus a constraint on those pairs. The constraints ask less than that the pairs fall together, as many of them
+are wrong: that each dimension correlates (cross-correlation), or that similarities among words are kept (graph
+structure). Procrustes, the usual refinement, is the third choice.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.aligners.alignment import Alignment, LinearAlignment
+from isoglot.aligners.base import Problem, method
+from isoglot.aligners.flow_alignment import import_flow
+from isoglot.aligners.gan_realnvp import Adversarial, GanRealNVP, collapsed
+from isoglot.aligners.procrustes import procrustes
+from isoglot.aligners.realnvp import learned_flow
+from isoglot.aligners.refinement import nearest_rotation
+from isoglot.errors import ConfigError
+from isoglot.retrieval import Retriever
+from isoglot.spaces import IntVector
+
+__all__ = ["Bootstrap"]
+
+CHOICES = {"of": ("gan-realnvp", "muse"), "constraint": ("cross-correlation", "graph-structure", "procrustes")}
+#: Fewer pairs than this teach nothing, so the rounds end.
+LEAST_PAIRS = 10
+#: Pairs that a constraint looks at in a step.
+CONSTRAINT_BATCH = 1000
+
+
+@method(
+    "bootstrap",
+    "train an unsupervised map on with the pairs that it finds itself, under a constraint",
+    supervision="unsupervised",
+    linear=False,
+    cost="that of gan-realnvp or muse, and as much again for its rounds",
+    paper="Zhao & Eger 2022",
+    iterative=True,
+)
+@dataclasses.dataclass(frozen=True)
+class Bootstrap(Adversarial):
+    """Rounds of inducing pairs and training under a constraint on them; the best round by the criterion is kept.
+
+    Args:
+        of: the map to go on from: "gan-realnvp" (a flow) or "muse" (a rotation, its starts that take seconds).
+        constraint: "cross-correlation", "graph-structure" or "procrustes".
+        rounds: 3 on real data, 10 in simulation, says the paper.
+        round_epochs: of training in each round.
+        constraint_weight: of the constraint beside the distance; the paper adds both as they are.
+    """
+
+    __doc__ = f"{__doc__}{(Adversarial.__doc__ or '').partition('Args:')[2]}"
+
+    of: str = "gan-realnvp"
+    constraint: str = "cross-correlation"
+    rounds: int = 3
+    round_epochs: int = 1
+    constraint_weight: float = 1.0
+
+    def _fit(self, problem: Problem) -> Alignment:
+        import_flow()
+        from isoglot.aligners.density.game import Game, dual_constraint
+        from isoglot.aligners.density.supervised import as_map, prefixed, without_prefix
+
+        self._check()
+        rules = dataclasses.replace(self._rules(), constraint_weight=self.constraint_weight)
+        selection = self._selection(problem)
+        saved = problem.checkpoint.load()
+        if saved is None or "bootstrap" not in saved.facts:
+            # The first part keeps its own state in the same file.
+            start = self._first(problem)
+            first, info = start._tensors(), dict(start.info)
+        else:
+            first, info = without_prefix(saved.tensors, "best."), saved.facts["bootstrap"]
+        module = self._module(first, info)
+        there = as_map(module.there)
+        game = Game(module, problem.X, problem.Y, rules, (self.seed, 1))
+        best = module.arrays()
+        if saved is None or "bootstrap" not in saved.facts:
+            selection.look(there)
+        else:
+            game.fill(without_prefix(saved.tensors, "game."))
+            selection.history = list(saved.facts["history"])
+        stopped = False
+        for number in range(len(selection.history), self.rounds + 1):
+            problem.progress("bootstrapping (rounds)", number - 1, self.rounds)
+            pairs = self._induced(problem, there)
+            if len(pairs) < LEAST_PAIRS:
+                break
+            if self.constraint == "procrustes":
+                _turn(module, there(problem.X[pairs[:, 0]]), problem.Y[pairs[:, 1]])
+                facts: dict[str, Any] = {}
+            else:
+                draw = (self.seed, number)
+                asked = dual_constraint(self.constraint, module, problem.X, problem.Y, pairs, CONSTRAINT_BATCH, draw)
+                for epoch in range(self.round_epochs):
+                    turn = (number - 1) * self.round_epochs + epoch
+                    facts = game.epoch(turn, asked, problem.progress)
+            if collapsed(there(problem.X[: self.words]), problem.Y):
+                stopped = True
+                break
+            if selection.look(there, pairs=len(pairs), **facts):
+                best = module.arrays()
+            tensors = prefixed("game.", game.arrays()) | prefixed("best.", best)
+            problem.checkpoint.save(number, tensors, {"history": selection.history, "bootstrap": info})
+        problem.progress("bootstrapping (rounds)", self.rounds, self.rounds)
+        module.fill(best)
+        kept = {**selection.info, "collapsed": stopped, "start": info, **self._verdict(problem, there)}
+        if self.of == "muse":
+            return LinearAlignment.learned(W_src=nearest_rotation(best["W"]), info=kept)
+        return learned_flow(module, best, kept)
+
+    def _check(self) -> None:
+        for setting, known in CHOICES.items():
+            if getattr(self, setting) not in known:
+                raise ConfigError(
+                    f"unknown choice {getattr(self, setting)!r}", where=setting, remedy=f"known: {', '.join(known)}"
+                )
+        if self.rounds < 0 or self.round_epochs < 1:
+            raise ConfigError("rounds must not be negative, round_epochs at least 1")
+
+    def _first(self, problem: Problem) -> Alignment:
+        """What `of` finds."""
+        if self.of == "muse":
+            return LinearAlignment.learned(W_src=self._turn(problem))
+        names = [field.name for field in dataclasses.fields(GanRealNVP)]
+        return GanRealNVP(**{name: getattr(self, name) for name in names})._fit(problem)
+
+    def _module(self, weights: Any, info: Any) -> Any:
+        from isoglot.aligners.density.flow import FlowPair, FlowShape
+        from isoglot.aligners.density.game import Matrix
+
+        if self.of == "muse":
+            return Matrix(weights["W_src"] if "W_src" in weights else weights["W"])
+        return FlowPair(FlowShape.of(info["flow"])).fill(weights)
+
+    def _induced(self, problem: Problem, there: Any) -> IntVector:
+        """Rows (p, 2) that translate each other both ways, among the first words of each side."""
+        mapped, Y = there(problem.X[: self.words]), problem.Y[: self.words]
+        return Retriever(mapped, Y, score=self.score, backend="auto").mutual().pairs
+
+
+def _turn(module: Any, mapped: npt.NDArray[np.float32], Y: npt.NDArray[np.float32]) -> None:
+    """Put the rotation of these matched rows behind the map."""
+    import torch
+
+    turn = torch.from_numpy(procrustes(mapped, Y))
+    with torch.no_grad():
+        weights = module.W if hasattr(module, "W") else module.after
+        weights.copy_(weights.detach() @ turn)
