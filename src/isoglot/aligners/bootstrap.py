@@ -51,7 +51,6 @@ class Bootstrap(Adversarial):
         of: the map to go on from: "gan-realnvp" (a flow) or "muse" (a rotation, its starts that take seconds).
         constraint: "cross-correlation", "graph-structure" or "procrustes".
         rounds: 3 on real data, 10 in simulation, says the paper.
-        round_epochs: of training in each round.
         constraint_weight: of the constraint beside the distance; the paper adds both as they are.
     """
 
@@ -60,7 +59,6 @@ class Bootstrap(Adversarial):
     of: str = "gan-realnvp"
     constraint: str = "cross-correlation"
     rounds: int = 3
-    round_epochs: int = 1
     constraint_weight: float = 1.0
 
     def _fit(self, problem: Problem) -> Alignment:
@@ -99,9 +97,8 @@ class Bootstrap(Adversarial):
             else:
                 draw = (self.seed, number)
                 asked = dual_constraint(self.constraint, module, problem.X, problem.Y, pairs, CONSTRAINT_BATCH, draw)
-                for epoch in range(self.round_epochs):
-                    turn = (number - 1) * self.round_epochs + epoch
-                    facts = game.epoch(turn, asked, problem.progress)
+                # Half of the rate that the map itself was trained with: it need not go far any more.
+                facts = game.epoch(number - 1, asked, fall=(0.5, 0.0 if self.decay else 0.5), progress=problem.progress)
             if collapsed(there(problem.X[: self.words]), problem.Y):
                 stopped = True
                 break
@@ -122,8 +119,8 @@ class Bootstrap(Adversarial):
                 raise ConfigError(
                     f"unknown choice {getattr(self, setting)!r}", where=setting, remedy=f"known: {', '.join(known)}"
                 )
-        if self.rounds < 0 or self.round_epochs < 1:
-            raise ConfigError("rounds must not be negative, round_epochs at least 1")
+        if self.rounds < 0:
+            raise ConfigError(f"must not be negative, got {self.rounds}", where="rounds")
 
     def _first(self, problem: Problem) -> Alignment:
         """What `of` finds."""

@@ -38,8 +38,11 @@ class Adversarial(Aligner):
 
     Args:
         couplings, hidden, permute, identity: of the flow, as in `realnvp`.
-        epochs: looks at the larger side, each of at most `steps` steps of `batch` words a side.
-        rate: of the map, by RMSprop. The paper's is 1e-6, with which nothing moves in an hour on a CPU.
+        epochs: each of `steps` steps of `batch` words a side.
+        rate, optimiser: of the map, "rmsprop" or "adam". The paper's rate is 1e-6, with which hardly anything moves in
+            the time a CPU has.
+        decay: let the map's rate fall to nothing towards the end.
+        distance: "critic" as in the paper, or "sliced", for spaces of few dimensions: see `density.game.Rules`.
         critic_rate, critic_steps, critic: rate, steps for one of the map, and width of the critics.
         lipschitz: "penalty" or "clipping", which keep critics smooth.
         weight: of the likelihoods.
@@ -52,9 +55,12 @@ class Adversarial(Aligner):
     permute: bool = False
     identity: bool = True
     epochs: int = 10
-    steps: int = 300
+    steps: int = 100
     batch: int = 32
     rate: float = 1e-5
+    optimiser: str = "rmsprop"
+    decay: bool = True
+    distance: str = "critic"
     critic_rate: float = 1e-3
     critic_steps: int = 5
     critic: int = 256
@@ -77,6 +83,8 @@ class Adversarial(Aligner):
             critic=self.critic,
             lipschitz=self.lipschitz,
             weight=self.weight,
+            optimiser=self.optimiser,
+            distance=self.distance,
         )
 
     def _selection(self, problem: Problem) -> Selection:
@@ -145,7 +153,8 @@ class GanRealNVP(Adversarial):
         stopped = False
         for epoch in range(len(selection.history), self.epochs + 1):
             problem.progress("matching densities (epochs)", epoch - 1, self.epochs)
-            facts = game.epoch(epoch - 1, progress=problem.progress)
+            fall = ((1 - (epoch - 1) / self.epochs), 1 - epoch / self.epochs) if self.decay else (1.0, 1.0)
+            facts = game.epoch(epoch - 1, fall=fall, progress=problem.progress)
             if collapsed(there(problem.X[: self.words]), problem.Y):
                 stopped = True
                 break

@@ -192,8 +192,9 @@ def gaussian_log_prob(z: Tensor, ladj: Tensor) -> Tensor:
 
 
 def tensor(X: FloatMatrix) -> Tensor:
-    """A matrix as torch takes it, without a copy where that can be."""
-    return torch.from_numpy(np.ascontiguousarray(X, dtype=np.float32))
+    """A matrix as torch takes it, without a copy where that can be: torch warns of arrays that are read-only."""
+    array = np.ascontiguousarray(X, dtype=np.float32)
+    return torch.from_numpy(array if array.flags.writeable else array.copy())
 
 
 def _initialise(network: torch.nn.Module, random: torch.Generator | None, *, identity: bool) -> None:

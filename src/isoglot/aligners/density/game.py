@@ -22,7 +22,16 @@ from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["CONSTRAINTS", "Game", "Matrix", "Rules", "cross_correlation", "dual_constraint", "graph_structure"]
+__all__ = [
+    "CONSTRAINTS",
+    "Game",
+    "Matrix",
+    "Rules",
+    "cross_correlation",
+    "dual_constraint",
+    "graph_structure",
+    "sliced_distance",
+]
 
 #: Slope of the critics' leaky rectifiers.
 SLOPE = 0.2
@@ -32,6 +41,8 @@ ORTHOGONALITY = 0.01
 LARGEST_GRADIENT = 10.0
 #: Steps that the critics have to themselves before the map's first.
 CRITIC_START = 100
+#: Directions of the sliced distance, drawn anew at each step.
+DIRECTIONS = 16
 
 
 class TwoWay(Protocol):
@@ -46,11 +57,14 @@ class Rules:
     """How the game is played.
 
     Args:
-        steps: of the map, an epoch, at most; it is one look at the larger side.
+        steps: of the map, an epoch.
         batch: words a side and step.
-        rate: of the map. critic_rate: of the critics.
+        rate, optimiser: of the map. critic_rate: of the critics, who use Adam.
         critic_steps: for one of the map.
         critic: width of the critics' two hidden layers.
+        distance: "critic" for the paper's game, or "sliced": the sliced Wasserstein distance between larger batches
+            (Rabin et al. 2011), which needs no critics and cannot collapse; for spaces of few dimensions, as random
+            directions tell little in many.
         lipschitz: "penalty" on gradients that are not of length one (Gulrajani et al. 2017), or "clipping" of the
             critics' weights (Arjovsky et al. 2017).
         weight: of the likelihoods.
@@ -65,6 +79,8 @@ class Rules:
     critic: int
     lipschitz: str
     weight: float
+    optimiser: str = "rmsprop"
+    distance: str = "critic"
     constraint_weight: float = 1.0
     penalty: float = 10.0
     clip: float = 0.01
@@ -72,6 +88,8 @@ class Rules:
     def __post_init__(self) -> None:
         if min(self.steps, self.batch, self.critic_steps, self.critic) < 1 or min(self.rate, self.critic_rate) <= 0:
             raise ConfigError("steps, batch, critic_steps, critic and both rates must be above 0")
+        if self.distance not in ("critic", "sliced"):
+            raise ConfigError(f"unknown distance {self.distance!r}", where="distance", remedy="critic or sliced")
         if self.lipschitz not in ("penalty", "clipping"):
             raise ConfigError(
                 f"unknown way to keep critics smooth: {self.lipschitz!r}", where="lipschitz", remedy="penalty, clipping"
@@ -138,43 +156,45 @@ class Game:
         self._X, self._Y = tensor(_in_own_order(X)), tensor(_in_own_order(Y))
         self._scale = 1 / max(float(self._Y.std(dim=0, correction=0).square().mean().sqrt()), 1e-6)
         self.critics = Critics(X.shape[1], rules.critic, generator((*seed, 0)))
-        self._map_optimiser = Flat(module, rules.rate, "rmsprop", largest=LARGEST_GRADIENT)
+        self._map_optimiser = Flat(module, rules.rate, rules.optimiser, largest=LARGEST_GRADIENT)
         self._critic_optimiser = Flat(self.critics, rules.critic_rate, "adam", largest=LARGEST_GRADIENT)
 
     def epoch(
-        self, number: int, constraint: Callable[[], Tensor] | None = None, progress: Progress = silent
+        self,
+        number: int,
+        constraint: Callable[[], Tensor] | None = None,
+        *,
+        fall: tuple[float, float] = (1.0, 1.0),
+        progress: Progress = silent,
     ) -> dict[str, float]:
-        """Play one epoch; the critics' estimate of the distance that is left, and the likelihood a dimension."""
+        """Play one epoch; the critics' estimate of the distance that is left, and the likelihood a dimension.
+
+        `fall`: the map's rate goes from the first to the second share of `rules.rate` during the epoch.
+        """
         weights = sum(one.numel() for one in self.module.parameters())
         with few_threads(torch, self.rules.batch * weights):
-            return self._play(number, constraint, progress)
+            return self._play(number, constraint, fall, progress)
 
-    def _play(self, number: int, constraint: Callable[[], Tensor] | None, progress: Progress) -> dict[str, float]:
+    def _play(
+        self, number: int, constraint: Callable[[], Tensor] | None, fall: tuple[float, float], progress: Progress
+    ) -> dict[str, float]:
         rules, random = self.rules, np.random.default_rng([*self.seed, number + 1])
-        steps = min(rules.steps, -(-max(len(self._X), len(self._Y)) // rules.batch))
+        steps = rules.steps
         distance = likelihood = 0.0
         skipped = 0
         for step in range(steps):
-            # Critics that have learned nothing yet would send the map anywhere.
-            first = number == 0 and step == 0
-            for _ in range(CRITIC_START if first else rules.critic_steps):
-                x, y = self._draw(random)
-                with torch.no_grad():
-                    mapped, unmapped = self.module.dual_there(x)[0], self.module.dual_back(y)[0]
-                gap = self._gap(mapped, y, unmapped, x)
-                penalty = self._penalty(random, mapped, y, unmapped, x) if rules.lipschitz == "penalty" else 0.0
-                skipped += not self._critic_optimiser.step(-gap + penalty)
-                if rules.lipschitz == "clipping":
-                    with torch.no_grad():
-                        for weights in self.critics.parameters():
-                            weights.clamp_(-rules.clip, rules.clip)
+            if rules.distance == "critic":
+                # Critics that have learned nothing yet would send the map anywhere.
+                first = number == 0 and step == 0
+                skipped += self._train_critics(random, CRITIC_START if first else rules.critic_steps)
             x, y = self._draw(random)
             mapped, log_x = self.module.dual_there(x)
             unmapped, log_y = self.module.dual_back(y)
-            gap = self._gap(mapped, y, unmapped, x)
+            gap = self._distance(random, mapped, y, unmapped, x)
             loss = gap - rules.weight * (log_x + log_y).mean()
             if constraint is not None:
                 loss = loss + rules.constraint_weight * constraint()
+            self._map_optimiser.rate = rules.rate * (fall[0] + (fall[1] - fall[0]) * step / steps)
             skipped += not self._map_optimiser.step(loss)
             if isinstance(self.module, Matrix):
                 self.module.pull()
@@ -184,10 +204,34 @@ class Game:
                 progress("density matching (steps)", step + 1, steps)
         return {"distance": distance, "likelihood": likelihood, "skipped_steps": skipped}
 
+    def _train_critics(self, random: np.random.Generator, steps: int) -> int:
+        """How many of the steps were left out because they were not finite."""
+        rules, skipped = self.rules, 0
+        for _ in range(steps):
+            x, y = self._draw(random)
+            with torch.no_grad():
+                mapped, unmapped = self.module.dual_there(x)[0], self.module.dual_back(y)[0]
+            gap = self._gap(mapped, y, unmapped, x)
+            penalty = self._penalty(random, mapped, y, unmapped, x) if rules.lipschitz == "penalty" else 0.0
+            skipped += not self._critic_optimiser.step(-gap + penalty)
+            if rules.lipschitz == "clipping":
+                with torch.no_grad():
+                    for weights in self.critics.parameters():
+                        weights.clamp_(-rules.clip, rules.clip)
+        return skipped
+
+    def _distance(self, random: np.random.Generator, mapped: Tensor, y: Tensor, unmapped: Tensor, x: Tensor) -> Tensor:
+        """What the map makes smaller."""
+        if self.rules.distance == "critic":
+            return self._gap(mapped, y, unmapped, x)
+        directions = random.standard_normal((x.shape[1], DIRECTIONS), dtype=np.float32)
+        directions /= np.linalg.norm(directions, axis=0)
+        lines = torch.from_numpy(directions)
+        return sliced_distance(mapped, y, lines) + sliced_distance(unmapped, x, lines)
+
     def _draw(self, random: np.random.Generator) -> tuple[Tensor, Tensor]:
-        size = self.rules.batch
-        rows = (torch.from_numpy(random.integers(len(M), size=size)) for M in (self._X, self._Y))
-        i, j = rows
+        size = min(self.rules.batch, len(self._X), len(self._Y))
+        i, j = (torch.from_numpy(random.choice(len(M), size, replace=False)) for M in (self._X, self._Y))
         return self._X[i], self._Y[j]
 
     def _gap(self, mapped: Tensor, y: Tensor, unmapped: Tensor, x: Tensor) -> Tensor:
@@ -226,6 +270,12 @@ class Game:
         self.critics.load_state_dict({name: torch.from_numpy(a) for name, a in part("critics.").items()})
         self._map_optimiser.fill(part("map_optimiser."))
         self._critic_optimiser.fill(part("critics_optimiser."))
+
+
+def sliced_distance(A: Tensor, B: Tensor, lines: Tensor) -> Tensor:
+    """Squared sliced Wasserstein distance of two sets (n, d) along unit directions (d, l), times d."""
+    there, back = (torch.sort(M @ lines, dim=0).values for M in (A, B))
+    return (there - back).square().mean() * A.shape[1]
 
 
 def cross_correlation(mapped: Tensor, Y: Tensor) -> Tensor:
