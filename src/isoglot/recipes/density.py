@@ -45,8 +45,7 @@ _MATCHED = {
     "steps": 50,
 }
 
-#: The alignments of the paper's Table 1 by its names: method, settings in the plane, and length of training (setting,
-#: in the full grid, in the quick one). The last two need a fine-tuned encoder and cannot be run on given vectors.
+#: The alignments of the paper's Table 1 by its names, each a method with its settings in the plane.
 SUITE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "Rotation": ("procrustes", _PLANE),
     "GBDD": ("gbdd", _PLANE),
@@ -77,7 +76,8 @@ class Grid:
 
     Args:
         runs: simulated pairs of each kind. t: degrees of isomorphism. k: occurrences of a word; all alignments run at
-            the largest, the five of `CURVES` at the others. eps: distances of the test set.
+            the largest (bootstrapping at the largest t only), the five of `CURVES` at the others. eps: distances of
+            the test set.
         epochs: of training with pairs. matching: epochs without. rounds: of bootstrapping.
     """
 
@@ -93,8 +93,10 @@ class Grid:
         """The most telling ones first."""
         for t in sorted(self.t, reverse=True):
             for run in range(self.runs):
-                for name in SUITE:
-                    yield Job(t, max(self.k), run, name)
+                for name, (method, _) in SUITE.items():
+                    # Bootstrapping is for languages that differ: the paper shows it at t = 5.
+                    if method != "bootstrap" or t == max(self.t):
+                        yield Job(t, max(self.k), run, name)
         for run in range(self.runs):
             for k in sorted(self.k, reverse=True)[1:]:
                 for t in self.t:

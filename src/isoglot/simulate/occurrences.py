@@ -5,9 +5,9 @@ moved. The paper leaves open how languages that are not isomorphic are made ("we
 Ours: the words are split into `t` groups of neighbours; all points share one rotation or reflection, and each group
 adds a small rotation around its own middle and a shift, both of which grow with t. t = 1 is one orthogonal map.
 
-`TURN` and `SHIFT` were calibrated at t = 5, eps = 0, k = 100 so that a good non-linear map gets about .6: over ten seeds
-nearest-neighbour regression of the training points gets .61, the best rotation .41. With half of both it is .66 and .45,
-with twice the shift .56 and .33. Where groups meet, points of different groups lie on each other and move
+`TURN` and `SHIFT` were calibrated at t = 5, eps = 0, k = 100 so that a good non-linear map gets about .6: over ten
+seeds, nearest-neighbour regression of the training points gets .61, the best rotation .41. With half of both it is .66
+and .45, with twice the shift .56 and .33. Where groups meet, points of different groups lie on each other and move
 differently: no map of the points alone gets everything.
 """
 
