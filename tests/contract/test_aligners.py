@@ -21,6 +21,15 @@ NAMES = list(methods())
 #: Methods that only shift or scale: they are no attempt at finding a rotation.
 NOT_ROTATING = {"identity", "gbdd", "normalization"}
 ROTATING = [name for name in NAMES if name not in NOT_ROTATING]
+_GAME = {"hidden": 32, "critic": 32, "epochs": 2, "steps": 5, "critic_steps": 2}
+#: The networks of these are made for hundreds of dimensions and thousands of words: at their default widths a fit takes
+#: from ten seconds to minutes, and 16 dimensions have no use for that. What is asked of them stays the same.
+LIGHT: dict[str, dict[str, int]] = {
+    "realnvp": {"hidden": 32, "epochs": 5},
+    "fcnn": {"hidden": 64, "epochs": 5},
+    "gan-realnvp": _GAME,
+    "bootstrap": {**_GAME, "rounds": 2},
+}
 
 
 def spaces(n: int = 300, d: int = 16, seed: int = 0, noise: float = 0.01) -> tuple[Space, Space, np.ndarray]:
@@ -54,11 +63,15 @@ def partial_spaces(n: int, noise: float, d: int = 16, seed: int = 0) -> tuple[Sp
     return Space("aa", [f"a{i}" for i in own], X), Space("bb", [f"b{i}" for i in other], Y), np.stack(rows, axis=1)
 
 
+def make(name: str, **options) -> Aligner:
+    return methods()[name](**{**LIGHT.get(name, {}), **options})
+
+
 def fit(name: str, src=None, tgt=None, pairs=None, **options) -> Alignment:
     if src is None:
         src, tgt, pairs = spaces()
-    cls = methods()[name]
-    return cls(**options).fit(src, tgt, None if cls.method.supervision == "unsupervised" else pairs)
+    aligner = make(name, **options)
+    return aligner.fit(src, tgt, None if aligner.method.supervision == "unsupervised" else pairs)
 
 
 @functools.cache
@@ -90,7 +103,7 @@ def test_table_row_is_complete(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_settings_are_stored_and_fit_leaves_the_aligner_as_it_was(name):
     cls = methods()[name]
-    aligner = cls(seed=3)
+    aligner = make(name, seed=3)
     before = dataclasses.asdict(aligner)
     src, tgt, pairs = spaces()
     aligner.fit(src, tgt, None if cls.method.supervision == "unsupervised" else pairs)
@@ -180,7 +193,7 @@ def test_saved_and_loaded_gives_the_same_numbers(name, tmp_path):
         np.testing.assert_array_equal(loaded.transform(space.vectors, side), alignment.transform(space.vectors, side))
     assert loaded.method == name
     config = json.loads((tmp_path / "out" / "config.json").read_text("utf-8"))
-    assert config["config"] == dataclasses.asdict(methods()[name]())
+    assert config["config"] == dataclasses.asdict(make(name))
     assert config["info"]["src"]["fingerprint"] == src.fingerprint()
     assert config["info"]["versions"]["isoglot"]
     assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".json", ".safetensors"}
@@ -288,8 +301,7 @@ class Stop(Exception):
 def test_a_killed_run_goes_on_to_the_same_result(name, after, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoint.Checkpoint, "seconds", 0.0)
     src, tgt, pairs = spaces()
-    cls = methods()[name]
-    given = None if cls.method.supervision == "unsupervised" else pairs
+    given = None if methods()[name].method.supervision == "unsupervised" else pairs
     unbroken = usual(name)
     saved = []
     original = checkpoint.Checkpoint.save
@@ -303,15 +315,15 @@ def test_a_killed_run_goes_on_to_the_same_result(name, after, tmp_path, monkeypa
     monkeypatch.setattr(checkpoint.Checkpoint, "save", save_then_stop)
     file = tmp_path / "state"
     with contextlib.suppress(Stop):
-        cls().fit(src, tgt, given, checkpoint=file)
+        make(name).fit(src, tgt, given, checkpoint=file)
     monkeypatch.setattr(checkpoint.Checkpoint, "save", original)
     resumed_at = len(saved)
     assert resumed_at >= 1, "an iterative method must save its state"
     if resumed_at == after:
         assert file.exists()
         with pytest.raises(InputError, match="other data or settings"):
-            cls(seed=99).fit(src, tgt, given, checkpoint=file)
-    resumed = cls().fit(src, tgt, given, checkpoint=file)
+            make(name, seed=99).fit(src, tgt, given, checkpoint=file)
+    resumed = make(name).fit(src, tgt, given, checkpoint=file)
     assert not file.exists()
     for side, space in (("src", src), ("tgt", tgt)):
         np.testing.assert_array_equal(resumed.transform(space.vectors, side), unbroken.transform(space.vectors, side))

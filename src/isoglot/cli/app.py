@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 import isoglot
-from isoglot.cli import align, compare, data, evaluate, files, inspect, joint, methods, text, train, translate
+from isoglot.cli import (
+    align,
+    compare,
+    data,
+    evaluate,
+    files,
+    inspect,
+    joint,
+    methods,
+    reproduce,
+    simulate,
+    text,
+    train,
+    translate,
+)
 
 __all__ = ["app"]
 
@@ -39,6 +53,8 @@ app.command("text")(text.prepare_texts)
 app.command("train")(train.train_vectors)
 app.command("compare")(compare.compare_methods)
 app.command("inspect")(inspect.inspect_spaces)
+app.command("simulate")(simulate.simulate_languages)
+app.add_typer(reproduce.app, name="reproduce")
 app.command("info")(files.info)
 app.command("convert")(files.convert)
 app.command("export")(files.export)

@@ -23,6 +23,9 @@ def compare_methods(
         list[str] | None,
         typer.Option("--method", "-m", help="Only this one, as name or name,key=value; may be repeated. Default: all."),
     ] = None,
+    suite: Annotated[
+        str | None, typer.Option("--suite", help="The methods that a paper compares: density (Zhao & Eger 2022).")
+    ] = None,
     runs: Annotated[int, typer.Option("--runs", min=1, help="How many seeds for methods with random choices.")] = 1,
     seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Pairs to learn from.")] = None,
     held_out: Annotated[int | None, typer.Option("--held-out", min=1, help="Source words to test on.")] = None,
@@ -51,17 +54,23 @@ def compare_methods(
       isoglot compare vectors/en vectors/fr -l lexicon/en-fr -o en-fr-methods
       isoglot compare en.vec de.vec -l en-de.txt -m procrustes -m "procrustes,normalise=iterative" -m rcsls
       isoglot compare en.vec de.vec -l en-de.txt --runs 5 --json
+      isoglot compare en.vec de.vec -l en-de.txt --suite density
     """
     from isoglot.aligners import methods
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.inputs import open_lexicon, open_space
-    from isoglot.errors import LexiconError
+    from isoglot.errors import ConfigError, LexiconError
     from isoglot.files import check_writable
     from isoglot.recipes.compare import compare, contenders
     from isoglot.recipes.pair import split_lexicon
+    from isoglot.recipes.suites import Suite
+    from isoglot.recipes.suites import suite as named_suite
     from isoglot.tasks.significance import p_text
 
-    chosen = contenders(method)
+    listed = Suite(method or ()) if suite is None else named_suite(suite)
+    if suite is not None and method:
+        raise ConfigError("give --suite or --method, not both")
+    chosen = contenders(listed.methods)
     if dry_run:
         rows = [[one.label, methods()[one.method].method.cost] for one in chosen]
         table("Would run", ["method", "cost"], rows)
@@ -85,6 +94,7 @@ def compare_methods(
             seeds=runs,
             folder=output,
             match_dimensions=match_dimensions,
+            missing=listed.missing,
             progress=progress,
         )
     _write(outcome, output)

@@ -112,10 +112,14 @@ def compare(
     seeds: int = 1,
     folder: Path | None = None,
     match_dimensions: bool = False,
+    missing: Sequence[tuple[str, str]] = (),
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Comparison:
-    """Run every contender with every seed (those without randomness once) and rank them by mean P@1."""
+    """Run every contender with every seed (those without randomness once) and rank them by mean P@1.
+
+    `missing`: lines for what cannot be run here, each a label and what it needs.
+    """
     runs = [(one, seed) for one in chosen for seed in range(seeds if _random(one) else 1)]
     key = _key(src, tgt, train, test, match_dimensions)
     outcomes: dict[str, list[dict[str, Any]]] = {one.label: [] for one in chosen}
@@ -130,7 +134,9 @@ def compare(
             _keep(place, outcome)
         outcomes[one.label].append(outcome)
     progress("comparing", len(runs), len(runs))
-    return _table(src, tgt, chosen, outcomes)
+    found = _table(src, tgt, chosen, outcomes)
+    lines = [Row(label, "", "", note=need) for label, need in missing]
+    return dataclasses.replace(found, rows=(*found.rows, *lines))
 
 
 def _run(

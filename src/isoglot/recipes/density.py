@@ -24,10 +24,24 @@ from isoglot.aligners import Alignment, aligner
 from isoglot.files import atomic_path
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Retriever
-from isoglot.simulate import Occurrences, simulate_occurrences
+from isoglot.simulate import Occurrences, SimulatedOccurrences, simulate_occurrences
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["FULL", "QUICK", "SUITE", "Grid", "Job", "run_grid", "word_precision"]
+__all__ = [
+    "CURVES",
+    "FULL",
+    "QUICK",
+    "SUITE",
+    "SUPERVISED",
+    "Grid",
+    "Job",
+    "available_workers",
+    "onto_target_side",
+    "run_grid",
+    "values",
+    "word_precision",
+    "write_simulation",
+]
 
 #: Vectors of two dimensions are compared as they are, by distance.
 _PLANE = {"normalise": "none"}
@@ -115,6 +129,24 @@ class Grid:
             length = {"epochs": self.matching, "rounds": self.rounds}
         return {**settings, **length}
 
+    def minutes(self) -> float:
+        """About how long all jobs take on one core like ours."""
+        seconds = 0.0
+        for job in self.jobs():
+            method = SUITE[job.name][0]
+            share = max(job.k / 100, 0.2)
+            matching = SECONDS_MATCHING * self.matching
+            seconds += {
+                "fcnn": SECONDS_FCNN * self.epochs * share,
+                "realnvp": SECONDS_REALNVP * self.epochs * share,
+                "gan-realnvp": SECONDS_START + matching,
+                "bootstrap": SECONDS_START + matching + SECONDS_MATCHING * self.rounds,
+            }.get(method, SECONDS_START)
+        return seconds / 60
+
+
+#: Of one core at k = 100, measured: an epoch with pairs, an epoch or a round without, and finding a start.
+SECONDS_FCNN, SECONDS_REALNVP, SECONDS_MATCHING, SECONDS_START = 0.05, 0.3, 2.2, 5.0
 
 FULL = Grid()
 QUICK = Grid(runs=2, k=(10, 100), eps=(0.0, 1.0, 2.0, 3.0, 4.0, 5.0), epochs=30, matching=3, rounds=2)
@@ -153,13 +185,13 @@ def run_job(grid: Grid, job: Job) -> dict[str, Any]:
     points = []
     for i, eps in enumerate(grid.eps):
         split = pair.draw(eps, 10 + i, k=max(grid.k))
-        word, twin = word_precision(_onto_target(alignment, split.src.vectors), split)
+        word, twin = word_precision(onto_target_side(alignment, split.src.vectors), split)
         points.append({"eps": eps, "word": word, "twin": twin})
     told = {name: alignment.info[name] for name in ("aligned", "best_epoch", "semantic") if name in alignment.info}
     return {**dataclasses.asdict(job), "points": points, "seconds": seconds, "told": told}
 
 
-def _onto_target(alignment: Alignment, X: FloatMatrix) -> FloatMatrix:
+def onto_target_side(alignment: Alignment, X: FloatMatrix) -> FloatMatrix:
     """The source in the target's own space, whichever space the method aligns in."""
     from isoglot.aligners.alignment import LinearAlignment, onto_target
 
@@ -179,7 +211,7 @@ def run_grid(grid: Grid, folder: Path, *, workers: int | None = None, progress: 
             done.append(earlier)
     what = "simulated alignments (jobs)"
     progress(what, len(done), len(jobs))
-    workers = workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else workers or 1
+    workers = available_workers(workers)
     if waiting and workers == 1:
         for job in waiting:
             done.append(_keep(folder, grid, job, run_job(grid, job)))
@@ -193,6 +225,29 @@ def run_grid(grid: Grid, folder: Path, *, workers: int | None = None, progress: 
                 done.append(_keep(folder, grid, job, outcome))
                 progress(what, len(done), len(jobs))
     return done
+
+
+def available_workers(asked: int | None = None) -> int:
+    """So many processes, or one for each core that this one may use."""
+    if asked is not None:
+        return asked
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def write_simulation(pair: SimulatedOccurrences, folder: Path) -> dict[str, Any]:
+    """The three splits as text vectors and lexicons, and the true map as JSON; the latter is returned."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, split in (("train", pair.train), ("validation", pair.validation), ("test", pair.test)):
+        split.src.save(folder / f"{name}.source.vec")
+        split.tgt.save(folder / f"{name}.target.vec")
+        split.lexicon.save(folder / f"{name}.tsv")
+    facts: dict[str, Any] = {name: getattr(pair, name) for name in ("k", "t", "eps", "seed")}
+    for name in ("means", "group", "rotation", "turns", "centres", "shifts"):
+        facts[name] = getattr(pair, name).tolist()
+    facts["map"] = "target = ((x - centres[g]) @ turns[g] + centres[g] + shifts[g]) @ rotation, g = group[word]"
+    with atomic_path(folder / "truth.json") as temporary:
+        temporary.write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
+    return facts
 
 
 def _one_thread() -> None:

@@ -1,0 +1,92 @@
+"""`isoglot reproduce`: a paper's experiments, run again, with its claims marked shown or not shown."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isoglot.cli.options import Json
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+@app.callback()
+def reproduce() -> None:
+    """Run a paper's experiments again and write a page with its claims, each shown or not shown."""
+
+
+@app.command("density")
+def density(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for finished runs, JSON and page.")] = Path(
+        "density"
+    ),
+    quick: Annotated[bool, typer.Option("--quick", help="A small grid with short trainings: minutes.")] = False,
+    runs: Annotated[int | None, typer.Option("--runs", min=1, help="Simulated pairs of each kind.")] = None,
+    k: Annotated[
+        str | None, typer.Option("--k", help="Occurrences of a word, separated by commas, e.g. 5,20,100.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; default: one a core.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would run and how long it takes.")] = False,
+    json: Json = False,
+) -> None:
+    """The simulation of Zhao & Eger 2022: 14 alignments over isomorphism t, frequency k and distance eps.
+
+    Finished alignments are kept in the output folder: a killed grid goes on where it was.
+
+    Examples:
+
+    \b
+      isoglot reproduce density --quick -o density-quick
+      isoglot reproduce density --dry-run
+      isoglot reproduce density --runs 5 --k 5,20,50,100 -o density
+    """
+    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.files import atomic_path, check_writable
+    from isoglot.recipes.density import FULL, QUICK, available_workers, run_grid
+    from isoglot.recipes.density_claims import findings
+    from isoglot.recipes.density_report import write_density_page
+
+    grid = QUICK if quick else FULL
+    if runs is not None:
+        grid = dataclasses.replace(grid, runs=runs)
+    if k is not None:
+        grid = dataclasses.replace(grid, k=_numbers(k))
+    count = available_workers(workers)
+    say(f"{len(list(grid.jobs())):,} alignments, about {grid.minutes() / count:.0f} minutes with {count} processes")
+    if dry_run:
+        return
+    check_writable(output / "density.json")
+    with progress_bars() as progress:
+        outcomes = run_grid(grid, output, workers=count, progress=progress)
+        progress("drawing", 0, 1)
+        found = findings(grid, outcomes)
+        write_density_page(output / "report.html", found)
+        progress("drawing", 1, 1)
+    record = found.record()
+    import json as writer
+
+    with atomic_path(output / "density.json") as temporary:
+        temporary.write_text(writer.dumps(record, indent=2) + "\n", "utf-8")
+    if json:
+        print_json(record)
+        return
+    rows = [[claim.claim, claim.verdict, claim.numbers] for claim in found.claims]
+    table("Zhao & Eger 2022, simulation", ["the paper says", "here", "numbers"], rows)
+    say(f"written: {output / 'density.json'}, {output / 'report.html'}")
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    from isoglot.errors import ConfigError
+
+    try:
+        numbers = tuple(sorted({int(part) for part in text.split(",")}))
+    except ValueError:
+        numbers = ()
+    if not numbers or numbers[0] < 1:
+        raise ConfigError(f"must be whole numbers above 0, separated by commas, not {text!r}", where="--k")
+    return numbers

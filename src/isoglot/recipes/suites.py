@@ -1,0 +1,58 @@
+"""Named lists of methods that a paper compares, for `isoglot compare --suite`."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Mapping, Sequence
+
+from isoglot.errors import ConfigError
+
+__all__ = ["SUITES", "Suite", "suite"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Suite:
+    """Methods as on the command line, and those that cannot run on given vectors, with what they need."""
+
+    methods: Sequence[str]
+    missing: Sequence[tuple[str, str]] = ()
+
+
+SUITES: Mapping[str, Suite] = {
+    # The 16 alignments of Zhao & Eger 2022, Table 1.
+    "density": Suite(
+        (
+            "procrustes",
+            "gbdd",
+            "fcnn",
+            "realnvp",
+            "muse",
+            "vecmap-unsupervised",
+            "normalization",
+            "gan-realnvp",
+            *(
+                f"bootstrap,of={of},constraint={constraint}"
+                for of in ("muse", "gan-realnvp")
+                for constraint in ("cross-correlation", "graph-structure", "procrustes")
+            ),
+        ),
+        (
+            ("Joint-Align (Cao et al. 2020)", "needs an encoder fine-tuned on parallel text; give its vectors instead"),
+            ("InfoXLM (Chi et al. 2021)", "is an encoder of its own; give vectors taken from its public weights"),
+        ),
+    ),
+}
+
+
+def suite(name: str) -> Suite:
+    """The named suite.
+
+    >>> len(suite("density").methods) + len(suite("density").missing)
+    16
+    """
+    if name not in SUITES:
+        near = difflib.get_close_matches(name, SUITES, n=1)
+        remedy = f"did you mean {near[0]!r}?" if near else f"known suites: {', '.join(SUITES)}"
+        raise ConfigError(f"unknown suite {name!r}", remedy=remedy)
+    return SUITES[name]
