@@ -21,14 +21,14 @@ NAMES = list(methods())
 #: Methods that only shift or scale: they are no attempt at finding a rotation.
 NOT_ROTATING = {"identity", "gbdd", "normalization"}
 ROTATING = [name for name in NAMES if name not in NOT_ROTATING]
-_GAME = {"hidden": 32, "critic": 32, "epochs": 2, "steps": 5, "critic_steps": 2}
+_GAME = {"couplings": 2, "hidden": 32, "critic": 32, "epochs": 3, "steps": 5, "critic_steps": 1}
 #: The networks of these are made for hundreds of dimensions and thousands of words: at their default widths a fit takes
 #: from ten seconds to minutes, and 16 dimensions have no use for that. What is asked of them stays the same.
 LIGHT: dict[str, dict[str, int]] = {
     "realnvp": {"hidden": 32, "epochs": 5},
     "fcnn": {"hidden": 64, "epochs": 5},
     "gan-realnvp": _GAME,
-    "bootstrap": {**_GAME, "rounds": 2},
+    "bootstrap": {**_GAME, "rounds": 3},
 }
 
 
@@ -308,6 +308,8 @@ def test_a_killed_run_goes_on_to_the_same_result(name, after, tmp_path, monkeypa
 
     def save_then_stop(self, step, tensors, facts=None):
         original(self, step, tensors, facts)
+        if self._path is None:
+            return  # of a method that another one begins with, and that keeps nothing
         saved.append(step)
         if len(saved) == after:
             raise Stop

@@ -56,7 +56,6 @@ _MATCHED = {
     "rate": 1e-3,
     "distance": "sliced",
     "batch": 1000,
-    "steps": 50,
 }
 
 #: The alignments of the paper's Table 1 by its names, each a method with its settings in the plane.
@@ -92,7 +91,7 @@ class Grid:
         runs: simulated pairs of each kind. t: degrees of isomorphism. k: occurrences of a word; all alignments run at
             the largest (bootstrapping at the largest t only), the five of `CURVES` at the others. eps: distances of
             the test set.
-        epochs: of training with pairs. matching: epochs without. rounds: of bootstrapping.
+        epochs: of training with pairs. matching: epochs without, of so many steps. rounds: of bootstrapping.
     """
 
     runs: int = 10
@@ -101,6 +100,7 @@ class Grid:
     eps: tuple[float, ...] = tuple(np.arange(0, 5.01, 0.2).round(1).tolist())
     epochs: int = 100
     matching: int = 8
+    steps: int = 50
     rounds: int = 10
 
     def jobs(self) -> Iterator[Job]:
@@ -124,9 +124,9 @@ class Grid:
         if method in ("fcnn", "realnvp"):
             length = {"epochs": self.epochs}
         elif method == "gan-realnvp":
-            length = {"epochs": self.matching}
+            length = {"epochs": self.matching, "steps": self.steps}
         elif method == "bootstrap":
-            length = {"epochs": self.matching, "rounds": self.rounds}
+            length = {"epochs": self.matching, "steps": self.steps, "rounds": self.rounds}
         return {**settings, **length}
 
     def minutes(self) -> float:
@@ -135,17 +135,17 @@ class Grid:
         for job in self.jobs():
             method = SUITE[job.name][0]
             share = max(job.k / 100, 0.2)
-            matching = SECONDS_MATCHING * self.matching
+            matching = SECONDS_MATCHING * self.matching * self.steps / 50
             seconds += {
                 "fcnn": SECONDS_FCNN * self.epochs * share,
                 "realnvp": SECONDS_REALNVP * self.epochs * share,
                 "gan-realnvp": SECONDS_START + matching,
-                "bootstrap": SECONDS_START + matching + SECONDS_MATCHING * self.rounds,
+                "bootstrap": SECONDS_START + matching * (1 + self.rounds / max(self.matching, 1)),
             }.get(method, SECONDS_START)
         return seconds / 60
 
 
-#: Of one core at k = 100, measured: an epoch with pairs, an epoch or a round without, and finding a start.
+#: Of one core at k = 100, measured: an epoch with pairs, an epoch of 50 steps or a round without, finding a start.
 SECONDS_FCNN, SECONDS_REALNVP, SECONDS_MATCHING, SECONDS_START = 0.05, 0.3, 2.2, 5.0
 
 FULL = Grid()

@@ -88,6 +88,8 @@ class Rules:
     def __post_init__(self) -> None:
         if min(self.steps, self.batch, self.critic_steps, self.critic) < 1 or min(self.rate, self.critic_rate) <= 0:
             raise ConfigError("steps, batch, critic_steps, critic and both rates must be above 0")
+        if self.optimiser not in ("rmsprop", "adam"):
+            raise ConfigError(f"unknown optimiser {self.optimiser!r}", where="optimiser", remedy="rmsprop or adam")
         if self.distance not in ("critic", "sliced"):
             raise ConfigError(f"unknown distance {self.distance!r}", where="distance", remedy="critic or sliced")
         if self.lipschitz not in ("penalty", "clipping"):
@@ -153,7 +155,8 @@ class Game:
 
     def __init__(self, module: Any, X: FloatMatrix, Y: FloatMatrix, rules: Rules, seed: tuple[int, ...]) -> None:
         self.module, self.rules, self.seed = module, rules, seed
-        self._X, self._Y = tensor(_in_own_order(X)), tensor(_in_own_order(Y))
+        self._X, self._Y = tensor(X[_own_order(X)]), tensor(Y[_own_order(Y)])
+        self._size = min(rules.batch, len(X), len(Y))
         self._scale = 1 / max(float(self._Y.std(dim=0, correction=0).square().mean().sqrt()), 1e-6)
         self.critics = Critics(X.shape[1], rules.critic, generator((*seed, 0)))
         self._map_optimiser = Flat(module, rules.rate, rules.optimiser, largest=LARGEST_GRADIENT)
@@ -172,7 +175,7 @@ class Game:
         `fall`: the map's rate goes from the first to the second share of `rules.rate` during the epoch.
         """
         weights = sum(one.numel() for one in self.module.parameters())
-        with few_threads(torch, self.rules.batch * weights):
+        with few_threads(torch, self._size * weights):
             return self._play(number, constraint, fall, progress)
 
     def _play(
@@ -230,8 +233,7 @@ class Game:
         return sliced_distance(mapped, y, lines) + sliced_distance(unmapped, x, lines)
 
     def _draw(self, random: np.random.Generator) -> tuple[Tensor, Tensor]:
-        size = min(self.rules.batch, len(self._X), len(self._Y))
-        i, j = (torch.from_numpy(random.choice(len(M), size, replace=False)) for M in (self._X, self._Y))
+        i, j = (torch.from_numpy(random.choice(len(M), self._size, replace=False)) for M in (self._X, self._Y))
         return self._X[i], self._Y[j]
 
     def _gap(self, mapped: Tensor, y: Tensor, unmapped: Tensor, x: Tensor) -> Tensor:
@@ -284,7 +286,8 @@ def cross_correlation(mapped: Tensor, Y: Tensor) -> Tensor:
     The paper prints the formula without a square root; this is the true correlation, of columns freed of their mean.
     """
     A, B = mapped - mapped.mean(dim=0), Y - Y.mean(dim=0)
-    lengths = (A.square().sum(dim=0) * B.square().sum(dim=0)).sqrt().clamp_min(1e-12)
+    # Clamped before the root, whose slope at the 0 of a constant column would make all gradients NaN.
+    lengths = (A.square().sum(dim=0) * B.square().sum(dim=0)).clamp_min(1e-24).sqrt()
     return ((A * B).sum(dim=0) / lengths - 1).square().sum()
 
 
@@ -308,6 +311,7 @@ def dual_constraint(
 ) -> Callable[[], Tensor]:
     """The named constraint on induced pairs (p, 2), in both directions, on a fresh draw of them at each call."""
     random = np.random.default_rng(seed)
+    pairs = pairs[_own_order(X[pairs[:, 0]])]
     A, B = tensor(X[pairs[:, 0]]), tensor(Y[pairs[:, 1]])
     measure = CONSTRAINTS[name]
 
@@ -319,7 +323,7 @@ def dual_constraint(
     return constraint
 
 
-def _in_own_order(X: FloatMatrix) -> FloatMatrix:
-    """Rows sorted by their numbers: what is drawn must not depend on the order in which they came."""
-    sorted_rows: FloatMatrix = X[np.lexsort(X.T[::-1][-min(3, X.shape[1]) :])]
-    return sorted_rows
+def _own_order(X: FloatMatrix) -> IntVector:
+    """What sorts the rows by their numbers: what is drawn must not depend on the order in which they came."""
+    order: IntVector = np.lexsort(X.T[::-1][-min(3, X.shape[1]) :])
+    return order

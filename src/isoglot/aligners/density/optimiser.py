@@ -47,12 +47,13 @@ class Flat:
         self.steps = 0
 
     def step(self, loss: Any) -> bool:
-        """Go down the gradient of `loss`. False, and nothing done, if it is not a finite number."""
+        """Go down the gradient of `loss`. False, and nothing done, if one of both is not finite."""
         self._gradient.zero_()
         loss.backward()
         gradient = self._gradient.numpy()
-        length = float(np.sqrt(np.dot(gradient, gradient)))
-        if not np.isfinite(length):
+        with np.errstate(over="ignore", invalid="ignore"):
+            length = float(np.sqrt(np.dot(gradient, gradient)))
+        if not np.isfinite(length) or not np.isfinite(loss.item()):
             return False
         shrink = 1.0 if self.largest is None or length <= self.largest else self.largest / length
         self.steps += 1
