@@ -175,5 +175,7 @@ def collapsed(mapped: FloatMatrix, Y: FloatMatrix) -> bool:
     """
     if not np.isfinite(mapped).all():
         return True
-    share = float(mapped.std(axis=0).mean() / max(Y.std(axis=0).mean(), 1e-12))
+    # In float64: the squares of what has flown apart exceed float32.
+    spread, wanted = (M.std(axis=0, dtype=np.float64).mean() for M in (mapped, Y))
+    share = float(spread / max(wanted, 1e-12))
     return not COLLAPSED < share < 1 / COLLAPSED

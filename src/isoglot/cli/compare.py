@@ -73,6 +73,7 @@ def compare_methods(
     chosen = contenders(listed.methods)
     if dry_run:
         rows = [[one.label, methods()[one.method].method.cost] for one in chosen]
+        rows += [[label, f"not run: {need}"] for label, need in listed.missing]
         table("Would run", ["method", "cost"], rows)
         return
     check_writable(output / "comparison.json")

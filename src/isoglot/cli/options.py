@@ -17,7 +17,12 @@ FoldCase = Annotated[bool, typer.Option("--fold-case", help="Lower-case vectors'
 Aligned = Annotated[Path, typer.Argument(metavar="OUT", help="Folder written by `isoglot align`.")]
 From = Annotated[str | None, typer.Option("--from", help="Source language; default: the first of the folder.")]
 To = Annotated[str | None, typer.Option("--to", help="Target language; default: the first other one.")]
-Score = Annotated[str, typer.Option("--score", help="How neighbours are ranked: csls, cosine or inverted_softmax.")]
+Score = Annotated[
+    str,
+    typer.Option(
+        "--score", help="How neighbours are ranked: csls, cosine, inverted_softmax, euclidean or csls-euclidean."
+    ),
+]
 Rerank = Annotated[
     bool | None, typer.Option("--rerank/--no-rerank", help="Use the folder's re-ranker; default: if there is one.")
 ]
