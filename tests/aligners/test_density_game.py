@@ -33,6 +33,15 @@ RULES = game.Rules(
 TINY = {"couplings": 2, "hidden": 16, "critic": 16, "epochs": 1, "steps": 5, "critic_steps": 1, "rounds": 2}
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Threads that wait for each other take twenty times as long on a machine that has other work."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 def normal(*shape, seed=0):
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
