@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ class Findings:
 
     bars: name, t -> (mean P@1, standard error, mean twin rate) at the largest k and eps = 0.
     over_eps, over_k: name, t -> means along the grid's eps (at the largest k) and k (at eps = 0).
-    correlations: name, t -> (Pearson's r of P@1 with k, with eps), None where nothing varies.
+    correlations: name, t -> (Pearson's r of P@1 with k, with eps) over all runs, None where nothing varies.
     place: P@1 of a map that knows every place exactly but meets other occurrences than its own.
     """
 
@@ -86,7 +86,10 @@ def findings(grid: Grid, outcomes: Outcomes) -> Findings:
             over_eps[name, t] = tuple(float(values(outcomes, name, t, k, eps).mean()) for eps in grid.eps)
             if name in CURVES:
                 over_k[name, t] = tuple(float(values(outcomes, name, t, one, grid.eps[0]).mean()) for one in ks)
-                correlations[name, t] = (_pearson(ks, over_k[name, t]), _pearson(grid.eps, over_eps[name, t]))
+                correlations[name, t] = (
+                    _correlation((one, values(outcomes, name, t, one, grid.eps[0])) for one in ks),
+                    _correlation((eps, values(outcomes, name, t, k, eps)) for eps in grid.eps),
+                )
     seconds = float(sum(outcome["seconds"] for outcome in outcomes))
     bare = Findings(grid, bars, over_eps, over_k, correlations, _place(grid), seconds, ())
     return dataclasses.replace(bare, claims=tuple(_claims(bare, outcomes)))
@@ -214,8 +217,11 @@ def _spread(difference: Any) -> str:
     return f"{mean:+.3f} (95% {mean - half:+.3f} to {mean + half:+.3f} over {len(difference)} runs)"
 
 
-def _pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
-    if len(x) < 3 or np.std(y) < 1e-9:
+def _correlation(points: Iterable[tuple[float, Any]]) -> float | None:
+    """Pearson's r of settings with the figures of all runs at each; None for fewer than three settings."""
+    listed = [(setting, figure) for setting, figures in points for figure in figures]
+    x, y = (np.array(column, dtype=np.float64) for column in zip(*listed, strict=True))
+    if len(np.unique(x)) < 3 or y.std() < 1e-9:
         return None
     return float(np.corrcoef(x, y)[0, 1])
 
