@@ -25,6 +25,17 @@ def test_compare_prints_one_table_and_keeps_its_runs(isoglot, languages, tmp_pat
     assert document["rows"][-1]["label"] == "identity"
 
 
+def test_compare_draws_the_criteria_of_methods_that_train(isoglot, languages, tmp_path):
+    done = isoglot(
+        "compare", "north.vec", "south.vec", "-l", "north-south.txt", "-m", "procrustes", "-o", tmp_path / "out",
+        "-m", "bootstrap,of=muse,constraint=graph-structure,rounds=2,steps=3,critic=16", cwd=languages,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = json.loads((tmp_path / "out" / "comparison.json").read_text("utf-8"))["rows"]
+    assert sorted(len(row["criteria"]) for row in rows) == [0, 3]
+    assert "Criteria while training" in (tmp_path / "out" / "report.html").read_text("utf-8")
+
+
 def test_compare_dry_run_and_mistakes(isoglot, languages, tmp_path):
     done = isoglot("compare", "north.vec", "south.vec", "-l", "north-south.txt", "--dry-run", cwd=languages)
     assert done.returncode == 0

@@ -127,12 +127,14 @@ def _write(outcome: Comparison, output: Path) -> None:
 
     from isoglot.files import atomic_path
     from isoglot.recipes.report import Report, write_report
-    from isoglot.recipes.report_page import comparison_section
+    from isoglot.recipes.report_page import comparison_section, criteria_section
 
     record = outcome.record()
     with atomic_path(output / "comparison.json") as temporary:
         temporary.write_text(json_format.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")
     languages = " to ".join(name or "?" for name in outcome.languages)
     section = comparison_section("Methods compared", record["rows"], outcome.metric)
-    report = Report(f"Methods compared: {languages}", f"{outcome.n:,} test words.", sections=[section])
+    criteria = criteria_section(record["rows"])
+    sections = [section] if criteria is None else [section, criteria]
+    report = Report(f"Methods compared: {languages}", f"{outcome.n:,} test words.", sections=sections)
     write_report(output / "report.html", report)

@@ -44,7 +44,10 @@ class Contender:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One line of the table. `p_value`: of the difference to the best line, on the same test words."""
+    """One line of the table. `p_value`: of the difference to the best line, on the same test words.
+
+    `criteria`: of an iterative method, the semantic criterion of each epoch or round of the first run.
+    """
 
     label: str
     method: str
@@ -55,6 +58,7 @@ class Row:
     megabytes: float | None = None
     p_value: float | None = None
     note: str = ""
+    criteria: tuple[float, ...] = ()
 
     @property
     def mean(self) -> float | None:
@@ -166,6 +170,7 @@ def _run(
         "megabytes": memory.megabytes,
         "result": outcome.results[0].record(per_item=True),
         "warning": alignment.info.get("warning", ""),
+        "criteria": [row["semantic"] for row in alignment.info.get("history", []) if "semantic" in row],
     }
 
 
@@ -194,6 +199,7 @@ def _table(
                 megabytes=max(memory) if memory else None,
                 p_value=against,
                 note=next((o["warning"] for o in found if o.get("warning")), ""),
+                criteria=tuple(found[0].get("criteria", ())),
             )
         )
     rows.sort(key=lambda row: -(row.mean if row.mean is not None else -1.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from isoglot.recipes.report_page.answers import answers_section
 from isoglot.recipes.report_page.bands import bands_section
-from isoglot.recipes.report_page.comparison import comparison_section
+from isoglot.recipes.report_page.comparison import comparison_section, criteria_section
 from isoglot.recipes.report_page.figures import figures_section
 from isoglot.recipes.report_page.hubs import HubnessCounts, count_hubs, hubness_section
 from isoglot.recipes.report_page.joint import ablation_section, kinds_section
@@ -24,6 +24,7 @@ __all__ = [
     "bands_section",
     "comparison_section",
     "count_hubs",
+    "criteria_section",
     "draw_map",
     "figures_section",
     "hubness_section",

@@ -10,7 +10,7 @@ from isoglot.recipes.report_page.plots import plot
 from isoglot.recipes.report_page.tables import escape, percent, table
 from isoglot.tasks.significance import p_text
 
-__all__ = ["comparison_section"]
+__all__ = ["comparison_section", "criteria_section"]
 
 
 def comparison_section(title: str, rows: Sequence[Mapping[str, Any]], metric: str) -> Section:
@@ -39,6 +39,36 @@ def comparison_section(title: str, rows: Sequence[Mapping[str, Any]], metric: st
     picture = _dots(measured, metric) if measured else ""
     notes = [f"<p>{escape(row['label'])}: {escape(row['note'])}.</p>" for row in rows if row["note"] != row["brief"]]
     return Section(title, picture + table(head, lines, numeric=[2, 3, 4, 5, 6, 7]) + "".join(notes), lead)
+
+
+def criteria_section(rows: Sequence[Mapping[str, Any]]) -> Section | None:
+    """How the semantic criterion went while methods trained (`criteria` of each row); None where none did."""
+    trained = [row for row in rows if len(row.get("criteria", ())) > 1]
+    if not trained:
+        return None
+    traces = [
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": escape(row["label"]),
+            "x": list(range(len(row["criteria"]))),
+            "y": list(row["criteria"]),
+            "hovertemplate": "%{y:.4f}<extra>" + escape(row["label"]) + "</extra>",
+        }
+        for row in trained
+    ]
+    layout = {
+        "xaxis": {"title": {"text": "epoch or round, 0 is the start"}, "zeroline": False},
+        "yaxis": {"title": {"text": "semantic criterion"}},
+        "legend": {"orientation": "h", "y": -0.25},
+    }
+    spoken = "; ".join(f"{row['label']} from {row['criteria'][0]:.3f} to {row['criteria'][-1]:.3f}" for row in trained)
+    lead = (
+        "The mean cosine of the most confident translations that a map induces itself: what iterative methods choose "
+        "their epoch or round by. It needs no dictionary, and it can mislead: compare it with the table."
+    )
+    picture = plot(traces, layout, label=f"Semantic criterion: {spoken}", height=420)
+    return Section("Criteria while training", picture, lead)
 
 
 def _dots(rows: Sequence[Mapping[str, Any]], metric: str) -> str:
