@@ -149,7 +149,7 @@ class Grid:
 SECONDS_FCNN, SECONDS_REALNVP, SECONDS_MATCHING, SECONDS_START = 0.05, 0.3, 2.2, 5.0
 
 FULL = Grid()
-QUICK = Grid(runs=2, k=(10, 100), eps=(0.0, 1.0, 2.0, 3.0, 4.0, 5.0), epochs=30, matching=3, rounds=2)
+QUICK = Grid(runs=2, k=(10, 50), eps=(0.0, 1.0, 2.0, 3.0, 4.0, 5.0), epochs=30, matching=3, rounds=2)
 
 
 @dataclasses.dataclass(frozen=True)
