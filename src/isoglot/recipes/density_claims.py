@@ -227,4 +227,4 @@ def _correlation(points: Iterable[tuple[float, Any]]) -> float | None:
 
 
 def _r(value: float | None) -> str:
-    return "none (nothing varies)" if value is None else f"{value:+.2f}"
+    return "none" if value is None else f"{value:+.2f}"
