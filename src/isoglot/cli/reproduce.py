@@ -47,16 +47,17 @@ def density(
     """
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.files import atomic_path, check_writable
-    from isoglot.recipes.density import FULL, QUICK, available_workers, run_grid
+    from isoglot.recipes.density import FULL, QUICK, run_grid
     from isoglot.recipes.density_claims import findings
     from isoglot.recipes.density_report import write_density_page
+    from isoglot.retrieval._workers import available_threads
 
     grid = QUICK if quick else FULL
     if runs is not None:
         grid = dataclasses.replace(grid, runs=runs)
     if k is not None:
         grid = dataclasses.replace(grid, k=_numbers(k))
-    count = available_workers(workers)
+    count = available_threads(workers)
     say(f"{len(list(grid.jobs())):,} alignments, about {grid.minutes() / count:.0f} minutes with {count} processes")
     if dry_run:
         return

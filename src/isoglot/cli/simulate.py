@@ -35,11 +35,10 @@ def simulate_languages(
       isoglot simulate --t 1 --dim 50 --words 200 -o easy
     """
     from isoglot.cli.console import print_json, say
-    from isoglot.recipes.density import write_simulation
     from isoglot.simulate import simulate_occurrences
 
     pair = simulate_occurrences(k, t, eps, words=words, dim=dim, seed=seed)
-    facts = write_simulation(pair, output)
+    facts = pair.save(output)
     if json:
         print_json(facts)
         return

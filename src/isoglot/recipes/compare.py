@@ -20,9 +20,9 @@ from isoglot.aligners import aligner, methods
 from isoglot.aligners.base import Aligner
 from isoglot.aligners.table import read_settings
 from isoglot.errors import IsoglotError
-from isoglot.files import atomic_path
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
+from isoglot.recipes.kept import earlier_run, keep_run
 from isoglot.recipes.pair import align_pair
 from isoglot.spaces import Space
 from isoglot.tasks import Result, paired_test
@@ -130,12 +130,13 @@ def compare(
     for done, (one, seed) in enumerate(runs):
         progress(f"comparing, {one.label}", done, len(runs))
         place = None if folder is None else folder / "runs" / f"{_slug(one.label)}-{seed}.json"
-        outcome = _earlier(place, key)
+        outcome = None if place is None else earlier_run(place, key)
         if outcome is None:
             settings = {**one.settings, **({"match_dimensions": True} if match_dimensions else {})}
             contender = dataclasses.replace(one, settings=settings)
             outcome = {"key": key, **_run(contender, seed, src, tgt, train, test, threads, progress)}
-            _keep(place, outcome)
+            if place is not None:
+                keep_run(place, outcome)
         outcomes[one.label].append(outcome)
     progress("comparing", len(runs), len(runs))
     found = _table(src, tgt, chosen, outcomes)
@@ -264,22 +265,6 @@ def _parsed(text: str) -> Contender:
 def _key(src: Space, tgt: Space, train: Lexicon | None, test: Lexicon, match: bool) -> str:
     what = [src.fingerprint(), tgt.fingerprint(), list(train.pairs) if train else None, list(test.pairs), match]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
-
-
-def _earlier(place: Path | None, key: str) -> dict[str, Any] | None:
-    if place is None or not place.exists():
-        return None
-    try:
-        found = json.loads(place.read_text("utf-8"))
-    except (OSError, ValueError):
-        return None  # a damaged record is measured again
-    return found if isinstance(found, dict) and found.get("key") == key else None
-
-
-def _keep(place: Path | None, outcome: Mapping[str, Any]) -> None:
-    if place is not None:
-        with atomic_path(place) as temporary:
-            temporary.write_text(json.dumps(outcome, ensure_ascii=False), "utf-8")
 
 
 def _result(record: Mapping[str, Any]) -> Result:

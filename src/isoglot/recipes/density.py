@@ -10,7 +10,6 @@ import dataclasses
 import hashlib
 import json
 import multiprocessing
-import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -21,10 +20,11 @@ import numpy as np
 
 import isoglot
 from isoglot.aligners import Alignment, aligner
-from isoglot.files import atomic_path
 from isoglot.progress import Progress, silent
+from isoglot.recipes.kept import earlier_run, keep_run
 from isoglot.retrieval import Retriever
-from isoglot.simulate import Occurrences, SimulatedOccurrences, simulate_occurrences
+from isoglot.retrieval._workers import available_threads
+from isoglot.simulate import Occurrences, simulate_occurrences
 from isoglot.spaces import FloatMatrix
 
 __all__ = [
@@ -35,12 +35,10 @@ __all__ = [
     "SUPERVISED",
     "Grid",
     "Job",
-    "available_workers",
     "onto_target_side",
     "run_grid",
     "values",
     "word_precision",
-    "write_simulation",
 ]
 
 #: Vectors of two dimensions are compared as they are, by distance.
@@ -204,14 +202,14 @@ def run_grid(grid: Grid, folder: Path, *, workers: int | None = None, progress: 
     done: list[dict[str, Any]] = []
     waiting: list[Job] = []
     for job in jobs:
-        earlier = _earlier(folder / "runs" / f"{job.slug}.json", _key(grid, job))
+        earlier = earlier_run(folder / "runs" / f"{job.slug}.json", _key(grid, job))
         if earlier is None:
             waiting.append(job)
         else:
             done.append(earlier)
     what = "simulated alignments (jobs)"
     progress(what, len(done), len(jobs))
-    workers = available_workers(workers)
+    workers = available_threads(workers)
     if waiting and workers == 1:
         for job in waiting:
             done.append(_keep(folder, grid, job, run_job(grid, job)))
@@ -225,29 +223,6 @@ def run_grid(grid: Grid, folder: Path, *, workers: int | None = None, progress: 
                 done.append(_keep(folder, grid, job, outcome))
                 progress(what, len(done), len(jobs))
     return done
-
-
-def available_workers(asked: int | None = None) -> int:
-    """So many processes, or one for each core that this one may use."""
-    if asked is not None:
-        return asked
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def write_simulation(pair: SimulatedOccurrences, folder: Path) -> dict[str, Any]:
-    """The three splits as text vectors and lexicons, and the true map as JSON; the latter is returned."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, split in (("train", pair.train), ("validation", pair.validation), ("test", pair.test)):
-        split.src.save(folder / f"{name}.source.vec")
-        split.tgt.save(folder / f"{name}.target.vec")
-        split.lexicon.save(folder / f"{name}.tsv")
-    facts: dict[str, Any] = {name: getattr(pair, name) for name in ("k", "t", "eps", "seed")}
-    for name in ("means", "group", "rotation", "turns", "centres", "shifts"):
-        facts[name] = getattr(pair, name).tolist()
-    facts["map"] = "target = ((x - centres[g]) @ turns[g] + centres[g] + shifts[g]) @ rotation, g = group[word]"
-    with atomic_path(folder / "truth.json") as temporary:
-        temporary.write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
-    return facts
 
 
 def _one_thread() -> None:
@@ -264,20 +239,9 @@ def _key(grid: Grid, job: Job) -> str:
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _earlier(place: Path, key: str) -> dict[str, Any] | None:
-    try:
-        found = json.loads(place.read_text("utf-8"))
-    except (OSError, ValueError):
-        return None  # not there, or damaged: run again
-    return found if isinstance(found, dict) and found.get("key") == key else None
-
-
 def _keep(folder: Path, grid: Grid, job: Job, outcome: Mapping[str, Any]) -> dict[str, Any]:
     kept = {"key": _key(grid, job), **outcome}
-    place = folder / "runs" / f"{job.slug}.json"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(place) as temporary:
-        temporary.write_text(json.dumps(kept), "utf-8")
+    keep_run(folder / "runs" / f"{job.slug}.json", kept)
     return kept
 
 

@@ -14,13 +14,18 @@ differently: no map of the points alone gets everything.
 from __future__ import annotations
 
 import dataclasses
+import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.cluster.vq import kmeans2
 
 from isoglot.errors import ConfigError
+from isoglot.files import atomic_path
 from isoglot.lexicons.lexicon import Lexicon
+from isoglot.simulate.pair import random_rotation
 from isoglot.spaces.space import FloatMatrix, IntVector, Space
 
 __all__ = ["Occurrences", "SimulatedOccurrences", "simulate_occurrences"]
@@ -98,6 +103,22 @@ class SimulatedOccurrences:
         pairs = np.stack([order, np.arange(len(order))], axis=1)
         return Occurrences(src, tgt, words, words[order], pairs[np.argsort(order)])
 
+    def save(self, folder: str | Path) -> dict[str, Any]:
+        """Write the three splits as text vectors and lexicons, and the true map as truth.json, which is returned."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, split in (("train", self.train), ("validation", self.validation), ("test", self.test)):
+            split.src.save(folder / f"{name}.source.vec")
+            split.tgt.save(folder / f"{name}.target.vec")
+            split.lexicon.save(folder / f"{name}.tsv")
+        facts: dict[str, Any] = {name: getattr(self, name) for name in ("k", "t", "eps", "seed")}
+        for name in ("means", "group", "rotation", "turns", "centres", "shifts"):
+            facts[name] = getattr(self, name).tolist()
+        facts["map"] = "target = ((x - centres[g]) @ turns[g] + centres[g] + shifts[g]) @ rotation, g = group[word]"
+        with atomic_path(folder / "truth.json") as temporary:
+            temporary.write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
+        return facts
+
 
 def simulate_occurrences(
     k: int = 100, t: int = 5, eps: float = 0.0, *, words: int = 20, dim: int = 2, seed: int = 0
@@ -118,7 +139,7 @@ def simulate_occurrences(
         )
     random = np.random.default_rng(seed)
     means = random.uniform(-EXTENT, EXTENT, (words, dim))
-    rotation = _orthogonal(dim, random)
+    rotation = random_rotation(dim, random)  # or a reflection
     group = _groups_of_neighbours(means, t, random)
     centres = np.stack([means[group == i].mean(axis=0) for i in range(t)])
     angles = random.uniform(-1, 1, t) * TURN * (t - 1)
@@ -145,12 +166,6 @@ def _groups_of_neighbours(means: Matrix, t: int, random: np.random.Generator) ->
         if len(np.unique(group)) == t and spread < tightest:
             best, tightest = group, spread
     return np.asarray(best, dtype=np.int64)
-
-
-def _orthogonal(dim: int, random: np.random.Generator) -> Matrix:
-    """Uniform over rotations and reflections."""
-    q, r = np.linalg.qr(random.standard_normal((dim, dim)))
-    return np.asarray(q * np.sign(np.diag(r)))
 
 
 def _small_turn(dim: int, angle: float, random: np.random.Generator) -> Matrix:

@@ -17,7 +17,7 @@ from isoglot.lexicons.lexicon import Lexicon
 from isoglot.simulate.words import NORTHERN, SOUTHERN, Phonology, invent_names, invent_words
 from isoglot.spaces.space import FloatMatrix, IntVector, Space
 
-__all__ = ["SimulatedPair", "simulate_pair"]
+__all__ = ["SimulatedPair", "random_rotation", "simulate_pair"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +80,7 @@ def simulate_pair(
     meanings = n_words + own
     rarity = random.permutation(meanings) / meanings
     geometry = _meaning_vectors(rarity, dim, clusters or round(n_words**0.5), random)
-    rotation = _random_rotation(dim, random)
+    rotation = random_rotation(dim, random)
 
     # The target's words, by meaning: first translations, second translations, words of its own.
     translated = random.permutation(n_words)[:shared]
@@ -128,10 +128,10 @@ def _meaning_vectors(
     vectors += np.outer(0.5 - rarity, random.standard_normal(dim))
     mean = 0.8 * random.standard_normal(dim)
     # Without this turn the falling spectrum would lie along the axes, which no trained space shows.
-    return np.asarray(((vectors + mean) * spectrum) @ _random_rotation(dim, random))
+    return np.asarray(((vectors + mean) * spectrum) @ random_rotation(dim, random))
 
 
-def _random_rotation(dim: int, random: np.random.Generator) -> npt.NDArray[np.float64]:
+def random_rotation(dim: int, random: np.random.Generator) -> npt.NDArray[np.float64]:
     """An orthogonal matrix, uniform over all of them: QR of a Gaussian matrix with the signs of R put right."""
     q, r = np.linalg.qr(random.standard_normal((dim, dim)))
     return np.asarray(q * np.sign(np.diag(r)))
