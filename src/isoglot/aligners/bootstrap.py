@@ -17,7 +17,7 @@ import numpy.typing as npt
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Problem, method
 from isoglot.aligners.flow_alignment import import_flow
-from isoglot.aligners.gan_realnvp import Adversarial, GanRealNVP, collapsed
+from isoglot.aligners.gan_realnvp import Adversarial, GanRealNVP, collapsed, early_stop
 from isoglot.aligners.procrustes import procrustes
 from isoglot.aligners.realnvp import learned_flow
 from isoglot.aligners.refinement import nearest_rotation
@@ -85,11 +85,12 @@ class Bootstrap(Adversarial):
         else:
             game.fill(without_prefix(saved.tensors, "game."))
             selection.history = list(saved.facts["history"])
-        stopped = False
+        stopped, reason = False, ""
         for number in range(len(selection.history), self.rounds + 1):
             problem.progress("bootstrapping (rounds)", number - 1, self.rounds)
             pairs = self._induced(problem, there)
             if len(pairs) < LEAST_PAIRS:
+                reason = f"only {len(pairs)} words translate each other"
                 break
             if self.constraint == "procrustes":
                 _turn(module, there(problem.X[pairs[:, 0]]), problem.Y[pairs[:, 1]])
@@ -100,7 +101,7 @@ class Bootstrap(Adversarial):
                 # Half of the rate that the map itself was trained with: it need not go far any more.
                 facts = game.epoch(number - 1, asked, fall=(0.5, 0.0 if self.decay else 0.5), progress=problem.progress)
             if collapsed(there(problem.X[: self.words]), problem.Y):
-                stopped = True
+                stopped, reason = True, "the map collapsed"
                 break
             if selection.look(there, pairs=len(pairs), **facts):
                 best = module.arrays()
@@ -108,7 +109,8 @@ class Bootstrap(Adversarial):
             problem.checkpoint.save(number, tensors, {"history": selection.history, "bootstrap": info})
         problem.progress("bootstrapping (rounds)", self.rounds, self.rounds)
         module.fill(best)
-        kept = {**selection.info, "collapsed": stopped, "start": info, **self._verdict(problem, there)}
+        kept = {**selection.info, "collapsed": stopped, "start": info, **early_stop(reason)}
+        kept |= self._verdict(problem, there)
         if self.of == "muse":
             return LinearAlignment.learned(W_src=nearest_rotation(best["W"]), info=kept)
         return learned_flow(module, best, kept)

@@ -26,7 +26,7 @@ from isoglot.spaces import FloatMatrix, IntVector
 if TYPE_CHECKING:
     from isoglot.aligners.density.game import Rules
 
-__all__ = ["Adversarial", "GanRealNVP", "collapsed"]
+__all__ = ["Adversarial", "GanRealNVP", "collapsed", "early_stop"]
 
 #: A map whose words lie closer together than this share of the target's spread, or further apart than the inverse.
 COLLAPSED = 0.2
@@ -164,7 +164,17 @@ class GanRealNVP(Adversarial):
             problem.checkpoint.save(epoch, tensors, {"history": selection.history})
         problem.progress("matching densities (epochs)", self.epochs, self.epochs)
         pair.fill(best)
-        return learned_flow(pair, best, {**selection.info, "collapsed": stopped, **self._verdict(problem, there)})
+        told = {"collapsed": stopped, **early_stop("the map collapsed" if stopped else "")}
+        return learned_flow(pair, best, {**selection.info, **told, **self._verdict(problem, there)})
+
+
+def early_stop(reason: str) -> dict[str, Any]:
+    """What an Alignment tells of a training that ended before its time; nothing without a reason.
+
+    >>> early_stop("the map collapsed")
+    {'warning': 'stopped early: the map collapsed; the best map before that was kept'}
+    """
+    return {"warning": f"stopped early: {reason}; the best map before that was kept"} if reason else {}
 
 
 def collapsed(mapped: FloatMatrix, Y: FloatMatrix) -> bool:
