@@ -22,16 +22,16 @@ _HTML = re.compile(rb"\s*(<!doctype\s+html|<html[\s>]|<head>|<\?xml\s)", re.IGNO
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 
-def read_lines(path: Path, report: LoadReport) -> list[bytes]:
+def read_lines(path: Path, report: LoadReport, *, blank: bool = False) -> list[bytes]:
     """The file's lines as UTF-8 bytes without their ends; blank lines stay, so that line i is item i - 1.
 
     Gzip, xz and zstd are unpacked, UTF-16 (with its mark) is recoded, a byte order mark is dropped and
     Windows line ends are taken off; `report` counts the last three. A missing, empty, binary, truncated or HTML file
-    is an error.
+    is an error; with `blank`, one of nothing but blank lines is not.
     """
     where = str(path)
     data = _unpack(_bytes_of(path), where)
-    if not data.strip():
+    if not data.strip() and not (blank and data):
         raise FormatError("the file is empty", where=where)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         try:
