@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from isoglot.recipes.report_page.answers import answers_section
+from isoglot.recipes.report_page.audit import audit_sections
 from isoglot.recipes.report_page.bands import bands_section
 from isoglot.recipes.report_page.comparison import comparison_section, criteria_section
 from isoglot.recipes.report_page.figures import figures_section
@@ -21,6 +22,7 @@ __all__ = [
     "Section",
     "ablation_section",
     "answers_section",
+    "audit_sections",
     "bands_section",
     "comparison_section",
     "count_hubs",
