@@ -9,18 +9,24 @@ import typer
 import isoglot
 from isoglot.cli import (
     align,
+    audit,
     compare,
+    contextual,
     data,
     evaluate,
+    evaluate_contextual,
     files,
     inspect,
     joint,
     methods,
+    project,
     reproduce,
+    reproduce_contextual,
     simulate,
     text,
     train,
     translate,
+    wordalign,
 )
 
 __all__ = ["app"]
@@ -47,13 +53,30 @@ def root(
 app.command("align")(align.align)
 app.command("translate")(translate.translate_words)
 app.command("lexicon")(translate.lexicon)
+for name, task in (
+    ("tatoeba", evaluate_contextual.tatoeba),
+    ("cbli", evaluate_contextual.cbli),
+    ("word-alignment", evaluate_contextual.word_alignment),
+    ("rfeval", evaluate_contextual.rfeval),
+):
+    evaluate.app.command(name)(task)
 app.add_typer(evaluate.app, name="evaluate")
+app.add_typer(contextual.app, name="contextual")
+app.command("wordalign")(wordalign.wordalign)
+app.command("project")(project.project)
+app.command("audit")(audit.audit)
 app.add_typer(joint.app, name="joint")
 app.command("text")(text.prepare_texts)
 app.command("train")(train.train_vectors)
 app.command("compare")(compare.compare_methods)
 app.command("inspect")(inspect.inspect_spaces)
 app.command("simulate")(simulate.simulate_languages)
+for name, recipe in (
+    ("contextual", reproduce_contextual.contextual),
+    ("word-alignment", reproduce_contextual.word_alignment),
+    ("rfeval", reproduce_contextual.rfeval),
+):
+    reproduce.app.command(name)(recipe)
 app.add_typer(reproduce.app, name="reproduce")
 app.command("info")(files.info)
 app.command("convert")(files.convert)

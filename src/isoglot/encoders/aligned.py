@@ -1,0 +1,137 @@
+"""`AlignedEncoder`: an encoder with a learned map for each of two languages, saved as one folder.
+
+The folder is three things at once: an `AlignedEncoder`, an `Encoder` (`Encoder(folder, lang="de")`), and, where the
+maps are linear and the layer is a single one, a sentence-transformers model (`SentenceTransformer(folder)`, whose
+`encode(texts, task="de")` takes the language).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from isoglot.aligners import Alignment
+from isoglot.aligners.alignment import Side
+from isoglot.encoders.encoded import WordVectors
+from isoglot.encoders.encoder import Encoder
+from isoglot.encoders.layers import parse_layers
+from isoglot.encoders.maps import FORMAT, MARKER, VERSION, LayerMaps, Level, read_config
+from isoglot.encoders.model import quiet_transformers
+from isoglot.encoders.sentence_model import SentenceModel, cannot_export
+from isoglot.errors import ConfigError
+from isoglot.files import atomic_directory
+from isoglot.progress import Progress, silent
+from isoglot.spaces import FloatMatrix
+
+__all__ = ["AlignedEncoder"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class AlignedEncoder:
+    """An encoder and what maps its vectors of two languages into one space.
+
+    Args:
+        encoder: as it is, without maps; its layer and pooling are those the maps were learned with.
+        alignments: one for the combined vector of its layers, or one for each layer.
+        languages: source and target.
+        level: "word" if learned on words in context, "sentence" if on sentence vectors.
+        info: how it was learned.
+    """
+
+    encoder: Encoder
+    alignments: tuple[Alignment, ...]
+    languages: tuple[str, str]
+    level: Level = "word"
+    info: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(self.alignments) not in (1, len(self.encoder.layers.numbers)):
+            raise ConfigError(f"{len(self.alignments)} maps for {len(self.encoder.layers.numbers)} layers")
+        if len(set(self.languages)) != 2 or not all(self.languages):
+            raise ConfigError(f"an aligned encoder needs two different languages, not {self.languages!r}")
+
+    @property
+    def each(self) -> bool:
+        """Whether every layer has a map of its own."""
+        return len(self.alignments) > 1
+
+    def encoder_of(self, lang: str) -> Encoder:
+        """The encoder with the map of one language: its vectors lie in the shared space."""
+        return self.encoder.with_maps(self._maps(lang))
+
+    def words(self, sentences: Sequence[Sequence[str]], lang: str, *, progress: Progress = silent) -> WordVectors:
+        """Vectors of words in the shared space."""
+        return self.encoder_of(lang).words(sentences, progress=progress)
+
+    def sentences(self, texts: Sequence[str], lang: str, *, progress: Progress = silent) -> FloatMatrix:
+        """Vectors of sentences in the shared space, (n, d)."""
+        return self.encoder_of(lang).sentences(texts, progress=progress)
+
+    def save(self, folder: str | Path) -> str | None:
+        """Write the folder. Gives None, or a sentence on why sentence-transformers cannot load it."""
+        reason = cannot_export(self.encoder, self.alignments)
+        with atomic_directory(folder, marker=MARKER) as temporary, quiet_transformers():
+            depth = self._depth_to_save() if reason is None else None
+            self.encoder.model.save(temporary / "encoder", depth=depth)
+            for i, alignment in enumerate(self.alignments):
+                (temporary / "alignments" / str(i)).mkdir(parents=True)
+                alignment.write_into(temporary / "alignments" / str(i))
+            if reason is None:
+                SentenceModel(self.encoder, self.alignments[0], self.languages, self.level).write_into(temporary)
+            content = {
+                "format": FORMAT,
+                "version": VERSION,
+                "languages": list(self.languages),
+                "layers": str(self.encoder.layers),
+                "pooling": self.encoder.pooling,
+                "sentence_pooling": self.encoder.sentence_pooling,
+                "level": self.level,
+                "each": self.each,
+                "alignments": len(self.alignments),
+                "sentence_transformers": reason is None,
+                "info": dict(self.info),
+            }
+            (temporary / MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        return reason
+
+    @classmethod
+    def load(cls, folder: str | Path, **settings: Any) -> AlignedEncoder:
+        """Read what `save` wrote; `settings` (device, dtype, cache, ...) go to the Encoder."""
+        folder = Path(folder)
+        content = read_config(folder)
+        encoder = Encoder(
+            folder / "encoder",
+            layer=content["layers"],
+            pooling=content["pooling"],
+            sentence_pooling=content["sentence_pooling"],
+            **settings,
+        )
+        alignments = tuple(Alignment.load(folder / "alignments" / str(i)) for i in range(int(content["alignments"])))
+        first, second = content["languages"]
+        return cls(encoder, alignments, (first, second), content["level"], content.get("info", {}))
+
+    def side(self, lang: str) -> Side:
+        """Which side of the alignment a language is."""
+        if lang not in self.languages:
+            raise ConfigError(f"unknown language {lang!r}", remedy=f"one of: {', '.join(self.languages)}")
+        return "src" if lang == self.languages[0] else "tgt"
+
+    def _maps(self, lang: str) -> LayerMaps:
+        return LayerMaps(
+            encoder=self.encoder.model.folder,
+            layers=str(self.encoder.layers),
+            pooling=self.encoder.pooling,
+            sentence_pooling=self.encoder.sentence_pooling,
+            level=self.level,
+            each=self.each,
+            alignments=self.alignments,
+            side=self.side(lang),
+        )
+
+    def _depth_to_save(self) -> int | None:
+        """Layers above the one that is used are left out: sentence-transformers takes the last one."""
+        top = max(parse_layers(self.encoder.layers, self.encoder.model.depth).numbers)
+        return top if self.encoder.model.can_be_cut and top > 0 else None

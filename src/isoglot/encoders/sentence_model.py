@@ -1,0 +1,146 @@
+"""An aligned encoder in sentence-transformers' own modules, so that it loads there without Isoglot and without trust.
+
+A route a language: transformer, then the learned map as dense layers, on tokens before pooling if it was learned on
+words, after pooling if on sentences. The last step brings vectors to length one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.aligners import Alignment, LinearAlignment
+from isoglot.aligners.alignment import Side
+from isoglot.encoders.encoder import Encoder
+from isoglot.encoders.maps import Level
+from isoglot.errors import MissingExtraError
+from isoglot.spaces.normalise import Normaliser
+
+__all__ = ["SentenceModel", "cannot_export", "steps_of"]
+
+#: An affine step `x @ M + b`, or None for bringing rows to length one.
+Step = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]] | None
+
+
+def cannot_export(encoder: Encoder, alignments: Sequence[Alignment]) -> str | None:
+    """Why sentence-transformers could not load this, or None if it could."""
+    if len(alignments) > 1 or len(encoder.layers.numbers) > 1:
+        return "sentence-transformers takes one layer of an encoder, not several"
+    if not isinstance(alignments[0], LinearAlignment):
+        return f"sentence-transformers has no module for the map of {alignments[0].method}"
+    number = encoder.layers.numbers[0]
+    if number != encoder.model.depth and (not encoder.model.can_be_cut or number == 0):
+        return f"layer {number} of a {encoder.model.config.model_type} cannot be made its last"
+    return None
+
+
+class SentenceModel:
+    """Writes the modules into the folder of an aligned encoder, whose `encoder` subfolder is there already."""
+
+    def __init__(self, encoder: Encoder, alignment: Alignment, languages: tuple[str, str], level: Level) -> None:
+        self._encoder = encoder
+        self._alignment = alignment
+        self._languages = languages
+        self._level = level
+
+    def write_into(self, folder: Path) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+            from sentence_transformers.base.modules import Normalize, Router
+            from sentence_transformers.base.modules.transformer import Transformer
+            from sentence_transformers.sentence_transformer.modules import Pooling
+        except ImportError as error:
+            raise MissingExtraError(
+                "sentence-transformers (6 or newer)", "encoders", "saving an aligned encoder"
+            ) from error
+        shared = Transformer(str(folder / "encoder"))
+        shared.max_seq_length = self._encoder.max_length
+        routes = {}
+        for side, lang in zip(("src", "tgt"), self._languages, strict=True):
+            pooling = Pooling(self._encoder.model.width, pooling_mode=self._encoder.sentence_pooling)
+            at = "token_embeddings" if self._level == "word" else "sentence_embedding"
+            mapped = [_module(step, at) for step in steps_of(self._alignment, side)]  # type: ignore[arg-type]
+            if self._level == "word":
+                pooling.embedding_dimension = _width(mapped, self._encoder.model.width)
+                routes[lang] = [shared, *mapped, pooling, Normalize()]
+            else:
+                routes[lang] = [shared, pooling, *mapped, Normalize()]
+        # Text whose language is not told is taken to be of the language that the other is mapped onto.
+        router = Router(routes, default_route=self._languages[1])
+        SentenceTransformer(modules=[router], device="cpu").save(str(folder), create_model_card=False)
+
+
+def steps_of(alignment: Alignment, side: Side) -> list[Step]:
+    """Normalisation and map of a linear alignment as affine steps and steps to length one, neighbours joined.
+
+    >>> from isoglot.aligners import Procrustes
+    >>> X = np.random.default_rng(0).normal(size=(20, 3))
+    >>> [step is None for step in steps_of(Procrustes().fit(X, X[:, ::-1], [[i, i] for i in range(20)]), "src")]
+    [True, False, True, False]
+    """
+    assert isinstance(alignment, LinearAlignment)
+    steps = _normalising(alignment.normaliser(side))
+    W, b = (alignment.W_src, alignment.b_src) if side == "src" else (alignment.W_tgt, alignment.b_tgt)
+    if W is not None or b is not None:
+        d = len(W) if W is not None else len(b) if b is not None else 0
+        matrix = np.eye(d, dtype=np.float32) if W is None else W
+        steps.append((matrix, np.zeros(matrix.shape[1], dtype=np.float32) if b is None else b))
+    joined: list[Step] = []
+    for step in steps:
+        before = joined[-1] if joined else None
+        if step is not None and before is not None:
+            joined[-1] = (before[0] @ step[0], before[1] @ step[0] + step[1])
+        else:
+            joined.append(step)
+    return joined
+
+
+def _normalising(normaliser: Normaliser) -> list[Step]:
+    steps: list[Step] = []
+    for name, learned in zip(normaliser.steps, normaliser.state, strict=True):
+        kind = name.partition(":")[0]
+        if kind == "unit":
+            steps.append(None)
+        elif kind == "centre":
+            steps.append(_shift(learned[0]))
+        elif kind == "iterative":
+            for mean in learned:
+                steps += [None, _shift(mean)]
+        elif kind == "reduce":
+            steps.append((learned, np.zeros(learned.shape[1], dtype=np.float32)))
+        else:
+            mean, rest = learned[0], learned[1:]
+            matrix = np.eye(len(mean), dtype=np.float32) - rest.T @ rest if kind == "abtt" else rest
+            steps.append((matrix, -mean @ matrix))
+    return steps
+
+
+def _shift(mean: npt.NDArray[np.float32]) -> Step:
+    return np.eye(len(mean), dtype=np.float32), -mean
+
+
+def _module(step: Step, at: str) -> Any:
+    import torch
+    from sentence_transformers.base.modules import Dense, Normalize
+
+    if step is None:
+        return Normalize(module_input_name=at)
+    matrix, bias = step
+    return Dense(
+        matrix.shape[0],
+        matrix.shape[1],
+        activation_function=None,
+        init_weight=torch.from_numpy(np.ascontiguousarray(matrix.T)),
+        init_bias=torch.from_numpy(np.ascontiguousarray(bias)),
+        module_input_name=at,
+    )
+
+
+def _width(modules: Sequence[Any], width: int) -> int:
+    for module in modules:
+        width = getattr(module, "out_features", width)
+    return width

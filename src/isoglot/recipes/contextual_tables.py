@@ -1,0 +1,253 @@
+"""Three tables on an encoder, each one command: sentences found across languages, word alignment, reference-free
+evaluation. Finished rows are kept in the output folder, so that a killed run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import isoglot
+from isoglot import catalogue
+from isoglot.aligners import aligner
+from isoglot.encoders import Encoder
+from isoglot.encoders.fitting import align_encoder
+from isoglot.encoders.maps import Level
+from isoglot.encoders.pairs import link_words
+from isoglot.encoders.statistical import statistical_align
+from isoglot.encoders.word_align import METHODS
+from isoglot.errors import MissingExtraError
+from isoglot.lexicons import ParallelText, WordLinks, check_links
+from isoglot.progress import Progress, silent
+from isoglot.recipes.contextual import align_and_test, judge_translations
+from isoglot.recipes.kept import earlier_run, keep_run
+from isoglot.tasks import Result, read_wmt, word_alignment
+
+__all__ = [
+    "LANGUAGES",
+    "VARIANTS",
+    "Variant",
+    "evaluation_table",
+    "retrieval_table",
+    "shuffled",
+    "word_alignment_table",
+]
+
+LANGUAGES = ("de", "es", "fr", "ru", "cs", "tr")
+#: Lines to learn from and to test on.
+TRAIN, TEST = 4000, 1000
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """One way to align an encoder."""
+
+    name: str
+    layer: str = "-1"
+    level: Level = "sentence"
+    method: str = "procrustes"
+    word_method: str = "itermax"
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+#: What the table of sentence retrieval compares; chosen on lines that are not tested on (see docs/contextual.md).
+VARIANTS = (
+    Variant("sentences, last layer, Procrustes"),
+    Variant("words, last layer, Procrustes", level="word", word_method="hmm"),
+    Variant("sentences, last layer, CCA", method="cca"),
+    Variant("words, layers 0 and last, least squares", "0,-1", "word", "least-squares", "hmm"),
+    Variant("sentences, layers 0 and last, CCA", "0,-1", method="cca"),
+)
+
+
+def retrieval_table(
+    encoder: str,
+    output: Path,
+    *,
+    languages: Sequence[str] = LANGUAGES,
+    variants: Sequence[Variant] = VARIANTS,
+    train: int = TRAIN,
+    test: int = TEST,
+    seed: int = 0,
+    load: Callable[[str], ParallelText] | None = None,
+    progress: Progress = silent,
+) -> list[dict[str, Any]]:
+    """Sentence retrieval between English and each language, before and after each alignment; a record a variant.
+
+    Lines of the catalogue's parallel text are shuffled with the seed; `load` may bring another text for a language.
+    """
+    rows = []
+    for lang in languages:
+        text = shuffled(catalogue.load_parallel(lang, "en") if load is None else load(lang), train + test, seed)
+        for variant in variants:
+            key = _key("retrieval", encoder, lang, dataclasses.asdict(variant), train, test, seed, _digest(text))
+            place = output / "runs" / f"{lang}-{_slug(variant.name)}.json"
+            row = earlier_run(place, key)
+            if row is None:
+                began = time.perf_counter()
+                model = Encoder(encoder, layer=variant.layer, cache=output / "cache", progress=progress)
+                outcome = align_and_test(
+                    model,
+                    text,
+                    aligner(variant.method, dict(variant.settings)),
+                    level=variant.level,
+                    held_out=test,
+                    method=variant.word_method,
+                    seed=seed,
+                    progress=progress,
+                )
+                row = {
+                    "key": key,
+                    "language": lang,
+                    "variant": variant.name,
+                    "seconds": round(time.perf_counter() - began, 1),
+                    "before": _values(outcome.before),
+                    "after": _values(outcome.after),
+                }
+                keep_run(place, row)
+            rows.append(row)
+    return rows
+
+
+def word_alignment_table(
+    encoder: str,
+    sets: Mapping[str, tuple[ParallelText, Sequence[WordLinks]]],
+    output: Path,
+    *,
+    layer: str = "-1",
+    models: Sequence[str] = ("ibm1", "hmm", "fast_align", "thot-eflomal"),
+    aligned: Mapping[str, ParallelText] | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> list[dict[str, Any]]:
+    """F1 and AER of every method on gold links of tokenised text, beside statistical models learned on the same text.
+
+    `aligned` brings parallel text for a set: the encoder is then also measured after a rotation learned on its words.
+    """
+    rows = []
+    for name, (text, gold) in sets.items():
+        src, tgt = ([sentence.split() for sentence in side] for side in (text.src, text.tgt))
+        check_links(gold, [len(words) for words in src], [len(words) for words in tgt], name)
+        model = Encoder(encoder, layer=layer, cache=output / "cache", progress=progress)
+        spaces = {"as it comes": (model, model)}
+        if aligned is not None and name in aligned:
+            spaces["aligned"] = _learned(model, aligned[name], "procrustes", progress)
+        finders: list[tuple[str, str, Callable[[], Sequence[WordLinks]]]] = []
+        for kind, (first, second) in spaces.items():
+            X, Y = first.words(src, progress=progress), second.words(tgt, progress=progress)
+            finders += [(kind, method, functools.partial(link_words, X, Y, method)) for method in METHODS]
+        finders += [
+            ("statistical", method, functools.partial(statistical_align, src, tgt, method, progress=progress))
+            for method in models
+        ]
+        for kind, method, find in finders:
+            key = _key("words", encoder, layer, kind, method, seed, _digest(text))
+            place = output / "runs" / f"{name}-{_slug(f'{kind} {method}')}.json"
+            row = earlier_run(place, key)
+            if row is None:
+                began = time.perf_counter()
+                try:
+                    found = find()
+                except MissingExtraError as error:
+                    rows.append({"set": name, "kind": kind, "method": method, "missing": str(error)})
+                    continue
+                figures = _values(word_alignment(found, gold, seed=seed))
+                seconds = round(time.perf_counter() - began, 1)
+                row = {"key": key, "set": name, "kind": kind, "method": method, "seconds": seconds, **figures}
+                keep_run(place, row)
+            rows.append(row)
+    return rows
+
+
+def evaluation_table(
+    encoder: str,
+    folder: Path,
+    output: Path,
+    *,
+    pairs: Sequence[str] = ("cs-en", "de-en", "fi-en"),
+    layer: str = "-1",
+    lines: int = TRAIN,
+    method: str = "procrustes",
+    seed: int = 0,
+    load: Callable[[str], ParallelText] | None = None,
+    progress: Progress = silent,
+) -> list[dict[str, Any]]:
+    """Correlation of word mover's scores with people's, n-grams of 1 and 2, before and after aligning the encoder."""
+    rows = []
+    for pair in pairs:
+        src, _, tgt = pair.partition("-")
+        segments = read_wmt(folder, pair, unescape=True)
+        text = shuffled(catalogue.load_parallel(src, tgt) if load is None else load(src), lines, seed)
+        model = Encoder(encoder, layer=layer, cache=output / "cache", progress=progress)
+        learned: tuple[Encoder, Encoder] | None = None
+        for remapped in (False, True):
+            for ngram in (1, 2):
+                key = _key("rfeval", encoder, layer, pair, ngram, remapped, method, lines, seed, _digest(text))
+                place = output / "runs" / f"rfeval-{pair}-{ngram}-{'after' if remapped else 'before'}.json"
+                row = earlier_run(place, key)
+                if row is None:
+                    began = time.perf_counter()
+                    if remapped and learned is None:
+                        learned = _learned(model, text, method, progress)
+                    sides = learned if remapped and learned is not None else (model, model)
+                    results = judge_translations(sides, segments, (src, tgt), ngram=ngram, seed=seed, progress=progress)
+                    row = {
+                        "key": key,
+                        "pair": pair,
+                        "ngram": ngram,
+                        "remapped": remapped,
+                        "segments": len(segments),
+                        "seconds": round(time.perf_counter() - began, 1),
+                        **_values(results),
+                    }
+                    keep_run(place, row)
+                rows.append(row)
+    return rows
+
+
+def _learned(model: Encoder, text: ParallelText, method: str, progress: Progress) -> tuple[Encoder, Encoder]:
+    """The encoder of each language, aligned on the words of a text."""
+    found = align_encoder(model, text, aligner(method), level="word", method="hmm", progress=progress)
+    first, second = (found.encoder_of(lang) for lang in found.languages)
+    return first, second
+
+
+def shuffled(text: ParallelText, lines: int, seed: int) -> ParallelText:
+    """So many lines in random order: neighbours in a text are often alike.
+
+    >>> text = ParallelText("de", "en", ("eins", "zwei", "drei"), ("one", "two", "three"))
+    >>> sorted(shuffled(text, 3, 0)) == sorted(text), len(shuffled(text, 2, 0))
+    (True, 2)
+    """
+    order = np.random.default_rng(seed).permutation(len(text))[:lines].tolist()
+    return dataclasses.replace(text, src=tuple(text.src[i] for i in order), tgt=tuple(text.tgt[i] for i in order))
+
+
+def _values(results: Sequence[Result]) -> dict[str, Any]:
+    """Figures by name, with the score where a task has several."""
+    found: dict[str, Any] = {}
+    for result in results:
+        score = result.protocol.get("score")
+        name = result.metric if score is None else f"{result.metric} {score}"
+        found[name] = {"value": result.value, "interval": result.interval, "n": result.n}
+    return found
+
+
+def _key(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps([isoglot.__version__, *parts], default=str).encode()).hexdigest()[:16]
+
+
+def _digest(text: ParallelText) -> str:
+    return hashlib.sha256(json.dumps([text.src, text.tgt]).encode()).hexdigest()[:16]
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in name.lower())
