@@ -1,9 +1,75 @@
-"""For all tests."""
+"""For all tests: a tiny encoder of two invented languages, trained once a session, and parallel text new to it."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from filelock import FileLock
+
+from isoglot.encoders import Encoder
+from isoglot.simulate import SimulatedParallel, simulate_encoder, simulate_parallel
 
 # Two workers with a pool of torch threads each wait for each other more than they work. Set before torch is imported.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+#: Sentences of each language that the encoder is trained on, none of them the translation of another.
+MONOLINGUAL = 1000
+#: The first of the parallel sentences teach, the others test.
+TAUGHT = 400
+LANGUAGES = ("north", "south")
+
+
+@pytest.fixture(scope="session")
+def all_text() -> SimulatedParallel:
+    return simulate_parallel(sentences=2 * MONOLINGUAL + TAUGHT + 100, words=80, seed=3)
+
+
+@pytest.fixture(scope="session")
+def parallel(all_text) -> SimulatedParallel:
+    begin = 2 * MONOLINGUAL
+    return dataclasses.replace(
+        all_text, src=all_text.src[begin:], tgt=all_text.tgt[begin:], links=all_text.links[begin:]
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_folder(all_text, tmp_path_factory) -> Path:
+    """Shared by all workers: whoever comes first trains it."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / "tiny-encoder"
+    with FileLock(shared / "tiny-encoder.lock"):
+        if not folder.exists():
+            north, south = all_text.src[:MONOLINGUAL], all_text.tgt[MONOLINGUAL : 2 * MONOLINGUAL]
+            simulate_encoder(folder, {"north": north, "south": south}, steps=200)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tiny_folder) -> Encoder:
+    return Encoder(tiny_folder)
+
+
+@pytest.fixture(scope="session")
+def lines(parallel) -> tuple[list[str], list[str]]:
+    """The parallel sentences as texts."""
+    return [" ".join(words) for words in parallel.src], [" ".join(words) for words in parallel.tgt]
+
+
+@pytest.fixture(scope="session")
+def linked(parallel):
+    """Rows (n, 2) of the taught sentences' words that translate each other, in each language's running text."""
+    offsets = [np.cumsum([0, *map(len, side)]) for side in (parallel.src, parallel.tgt)]
+    return np.array(
+        [
+            (offsets[0][number] + i, offsets[1][number] + j)
+            for number in range(TAUGHT)
+            for i, j in sorted(parallel.links[number].sure)
+        ]
+    )

@@ -316,7 +316,7 @@ def test_text_in_place_of_words_and_the_other_way_round(tiny):
         ({"layer": 4}, "there is no layer 4; the encoder has layers 0 to 3"),
         ({"layer": "top"}, "unknown choice of layers 'top'"),
         ({"pooling": "max"}, "unknown pooling 'max'"),
-        ({"sentence_pooling": "max"}, "unknown pooling of sentences 'max'"),
+        ({"sentence_pooling": "max"}, "unknown pooling 'max'"),
         ({"max_length": 97}, "max_length 97 is more than the 96 tokens the model takes"),
         ({"max_length": 2}, "leave no room"),
         ({"overlap": 94}, "leave no room"),

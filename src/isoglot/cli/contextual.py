@@ -70,15 +70,17 @@ def extract(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import link_settings, open_encoders, open_links, open_parallel
     from isoglot.encoders.fitting import tokenise
-    from isoglot.encoders.pairs import extract_to
+    from isoglot.encoders.pairs import check_linking, extract_to
     from isoglot.files import check_replaceable
 
     check_replaceable(output, marker="pairs.json")
     chosen = link_settings(settings)
+    check_linking(method, chosen)
     known = open_links(links, base)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
-        tokenised = tokenise(text, segmenter, links=known if known is None or limit is None else known[:limit])
+        known = known if known is None or limit is None else known[:limit]
+        tokenised = tokenise(text, segmenter, links=known, links_name=str(links))
         model, _ = open_encoders(
             encoder,
             (text.src_lang, text.tgt_lang),
@@ -159,6 +161,7 @@ def align(
     from isoglot.cli.console import print_json, progress_bars, result_table, say
     from isoglot.cli.encoder_options import link_settings, open_encoders, open_links, open_parallel
     from isoglot.cli.inputs import parse_aligner
+    from isoglot.encoders.pairs import check_linking
     from isoglot.errors import ConfigError
     from isoglot.files import check_replaceable
     from isoglot.recipes.contextual import align_and_test
@@ -166,6 +169,10 @@ def align(
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=normalise, match_dimensions=False)
     if level not in ("sentence", "word"):
         raise ConfigError(f"unknown level {level!r}", where="--level", remedy="one of: sentence, word")
+    if links is not None and level != "word":
+        raise ConfigError("--links are links of words", remedy="give --level word too")
+    linking = link_settings(word_settings)
+    check_linking(word_method, linking)
     check_replaceable(output, marker="isoglot.json")
     known = open_links(links, base)
     with progress_bars() as progress:
@@ -189,8 +196,9 @@ def align(
             per_layer=per_layer,
             segmenter=segmenter,
             method=word_method,
-            settings=link_settings(word_settings),
+            settings=linking,
             links=known if known is None or limit is None else known[:limit],
+            links_name=str(links),
             # Beside the output, so that the same command finds it again after a kill.
             checkpoint=output.with_name(f".{output.name}.checkpoint") if chosen.method.iterative else None,
             seed=seed,

@@ -60,9 +60,13 @@ def tatoeba(
 
     from isoglot.cli.console import progress_bars
     from isoglot.cli.encoder_options import open_encoders, open_parallel
-    from isoglot.errors import InputError
+    from isoglot.errors import ConfigError, InputError
     from isoglot.tasks import tatoeba as measure
+    from isoglot.tasks.tatoeba import TATOEBA_SCORES
 
+    if score not in TATOEBA_SCORES:
+        raise ConfigError(f"unknown score {score!r}", where="--score", remedy=f"one of: {', '.join(TATOEBA_SCORES)}")
+    _check_per_item(per_item)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
         kept = [(src, tgt) for src, tgt in text if src.strip() and tgt.strip()]
@@ -112,6 +116,7 @@ def cbli(
 
     if alignment is not None and method is not None:
         raise ConfigError("--alignment and --method exclude each other")
+    _check_per_item(per_item)
     known = None if alignment is None else Alignment.load(alignment)
     chosen = None if method is None else aligner(method, {"seed": seed})
     found = ContextualPairs.load(pairs)
@@ -179,6 +184,7 @@ def rfeval(
     from isoglot.recipes.contextual import judge_translations
     from isoglot.tasks import read_wmt
 
+    _check_per_item(per_item)
     segments = read_wmt(folder, pair, unescape=True)
     src, _, tgt = pair.partition("-")
     with progress_bars() as progress:
@@ -189,6 +195,14 @@ def rfeval(
             models, segments, (src, tgt), ngram=ngram, segmenter=segmenter, seed=seed, progress=progress
         )
     _report(results, f"{encoder}: {pair}, {ngram}-grams", per_item, json)
+
+
+def _check_per_item(path: Path | None) -> None:
+    """Before long work: a file that cannot be written."""
+    from isoglot.files import check_writable
+
+    if path is not None:
+        check_writable(path)
 
 
 def _report(results: Sequence[Result], title: str, per_item: Path | None, as_json: bool) -> None:

@@ -70,7 +70,7 @@ def wordalign(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import link_settings, open_encoders, open_parallel
     from isoglot.encoders.fitting import tokenise
-    from isoglot.encoders.pairs import link_words
+    from isoglot.encoders.pairs import check_linking, link_words
     from isoglot.encoders.statistical import MODELS, statistical_align
     from isoglot.encoders.word_align import METHODS
     from isoglot.errors import ConfigError
@@ -79,13 +79,12 @@ def wordalign(
 
     if base not in (0, 1):
         raise ConfigError(f"--base is 0 or 1, not {base}")
-    if method not in METHODS and method not in MODELS:
-        raise ConfigError(f"unknown method {method!r}", remedy=f"one of: {', '.join([*METHODS, *MODELS])}")
+    chosen = link_settings(settings)
+    check_linking(method, chosen)
     if method in METHODS and encoder is None:
         raise ConfigError(f"{method} compares vectors: it needs --encoder", remedy="or take a statistical one: -m hmm")
     if output is not None:
         check_writable(output)
-    chosen = link_settings(settings)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang)
         tokenised = tokenise(text, segmenter)

@@ -19,7 +19,7 @@ from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.encoder import Encoder
 from isoglot.encoders.layers import parse_layers
 from isoglot.encoders.maps import FORMAT, MARKER, VERSION, LayerMaps, Level, read_config
-from isoglot.encoders.model import quiet_transformers
+from isoglot.encoders.model import quiet
 from isoglot.encoders.sentence_model import SentenceModel, cannot_export
 from isoglot.errors import ConfigError
 from isoglot.files import atomic_directory
@@ -73,9 +73,8 @@ class AlignedEncoder:
     def save(self, folder: str | Path) -> str | None:
         """Write the folder. Gives None, or a sentence on why sentence-transformers cannot load it."""
         reason = cannot_export(self.encoder, self.alignments)
-        with atomic_directory(folder, marker=MARKER) as temporary, quiet_transformers():
-            depth = self._depth_to_save() if reason is None else None
-            self.encoder.model.save(temporary / "encoder", depth=depth)
+        with atomic_directory(folder, marker=MARKER) as temporary, quiet():
+            self.encoder.model.save(temporary / "encoder", depth=self._depth_to_save() if reason is None else None)
             for i, alignment in enumerate(self.alignments):
                 (temporary / "alignments" / str(i)).mkdir(parents=True)
                 alignment.write_into(temporary / "alignments" / str(i))

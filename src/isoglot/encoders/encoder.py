@@ -18,7 +18,14 @@ from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.layers import Layers, parse_layers
 from isoglot.encoders.maps import LayerMaps, is_aligned_folder, read_maps
 from isoglot.encoders.model import LoadedModel, TokenMap
-from isoglot.encoders.pieces import Tokens, sentence_pieces, word_pieces
+from isoglot.encoders.pieces import (
+    POOLINGS,
+    SENTENCE_POOLINGS,
+    Tokens,
+    check_pooling,
+    sentence_pieces,
+    word_pieces,
+)
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
@@ -80,7 +87,9 @@ class Encoder:
         self.model = LoadedModel(base, device=device, dtype=dtype, progress=progress)
         self.layers = parse_layers(-1 if layer is None else layer, self.model.depth)
         self.pooling = pooling or "mean"
+        check_pooling(self.pooling, POOLINGS)
         self.sentence_pooling = sentence_pooling or "mean"
+        check_pooling(self.sentence_pooling, SENTENCE_POOLINGS)
         longest = self.model.longest if max_length is None else max_length
         if longest > self.model.longest:
             raise ConfigError(f"max_length {longest} is more than the {self.model.longest} tokens the model takes")
@@ -98,6 +107,11 @@ class Encoder:
         mapped = copy.copy(self)
         mapped._maps = maps
         return mapped
+
+    @property
+    def mapped(self) -> bool:
+        """Whether vectors come out through learned maps, which are those of one language."""
+        return self._maps is not None
 
     @property
     def dim(self) -> int:

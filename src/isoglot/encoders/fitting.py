@@ -18,7 +18,7 @@ from isoglot.encoders.encoder import Encoder
 from isoglot.encoders.maps import Level
 from isoglot.encoders.pairs import TokenisedPairs, extract_layers, extract_pairs
 from isoglot.errors import ConfigError, InputError
-from isoglot.lexicons import ParallelText, WordLinks
+from isoglot.lexicons import ParallelText, WordLinks, check_links
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector, Space
 from isoglot.text import segmenter as segmenter_named
@@ -26,8 +26,16 @@ from isoglot.text import segmenter as segmenter_named
 __all__ = ["align_encoder", "fit_alignment", "tokenise"]
 
 
-def tokenise(text: ParallelText, segmenter: str = "icu", *, links: Sequence[WordLinks] | None = None) -> TokenisedPairs:
+def tokenise(
+    text: ParallelText,
+    segmenter: str = "icu",
+    *,
+    links: Sequence[WordLinks] | None = None,
+    links_name: str = "links",
+) -> TokenisedPairs:
     """Split both sides into words. Pairs with a blank side are left out; the others remember their lines.
+
+    `links` that point past the end of a sentence are an error, which calls their file `links_name`.
 
     >>> found = tokenise(ParallelText("en", "fr", ("a cat", ""), ("un chat", "rien")), "spaces")
     >>> len(found), found.src, found.numbers
@@ -40,6 +48,8 @@ def tokenise(text: ParallelText, segmenter: str = "icu", *, links: Sequence[Word
         split = segmenter_named(segmenter, lang)
         sides.append([split(sentence) for sentence in side])
     src, tgt = sides
+    if links is not None:
+        check_links(links, [len(words) for words in src], [len(words) for words in tgt], links_name)
     kept = [number for number in range(len(text)) if src[number] and tgt[number]]
     if not kept:
         raise InputError("no line has words on both sides", remedy="check the two files")
@@ -80,6 +90,10 @@ def align_encoder(
         checkpoint: a file in which iterative methods keep their state.
     """
     languages = (text.src_lang or "src", text.tgt_lang or "tgt")
+    if languages[0] == languages[1]:
+        raise ConfigError(f"an aligned encoder needs two different languages, not {languages!r}")
+    if encoder.mapped:
+        raise ConfigError("this encoder is aligned already", remedy="name the encoder before alignment")
     if per_layer and len(encoder.layers.numbers) < 2:
         raise ConfigError("a map for each layer needs several layers", remedy="choose e.g. layer last4")
     if level == "sentence":

@@ -88,7 +88,7 @@ class LoadedModel:
             sample = flat[:: max(1, flat.numel() // 64)][:64].float().cpu().numpy()
             digest.update(f"{name} {tuple(tensor.shape)}".encode())
             digest.update(sample.tobytes())
-        digest.update(f"{self.dtype} {len(self.tokenizer)}".encode())
+        digest.update(f"{self.dtype} {_vocabulary(self.tokenizer)}".encode())
         return digest.hexdigest()[:16]
 
     def run(
@@ -214,6 +214,13 @@ def _add(torch: Any, out: Any, states: Any, pieces: Sequence[Piece], token_map: 
         out[layer].index_add_(0, place, chosen[layer])
 
 
+def _vocabulary(tokenizer: Any) -> str:
+    """All that decides how text becomes tokens."""
+    if tokenizer.is_fast:
+        return str(tokenizer.backend_tokenizer.to_str())
+    return json.dumps(tokenizer.get_vocab(), sort_keys=True)
+
+
 def _libraries() -> tuple[Any, Any]:
     try:
         import torch
@@ -285,9 +292,6 @@ def quiet() -> Iterator[None]:
         transformers.logging.set_verbosity(before)
         if bars:
             transformers.logging.enable_progress_bar()
-
-
-quiet_transformers = quiet
 
 
 @contextlib.contextmanager

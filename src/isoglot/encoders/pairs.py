@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,10 @@ from safetensors.numpy import load_file, save_file
 from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.encoder import SHARD, Encoder
 from isoglot.encoders.statistical import MODELS, statistical_align
-from isoglot.encoders.word_align import word_align
-from isoglot.errors import FormatError, InputError, LexiconError
+from isoglot.encoders.word_align import METHODS, word_align
+from isoglot.errors import ConfigError, FormatError, InputError, LexiconError
 from isoglot.files import atomic_directory
-from isoglot.lexicons import WordLinks
+from isoglot.lexicons import WordLinks, check_links
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector, Space, load_space
 from isoglot.spaces.formats.base import Content
@@ -31,7 +32,15 @@ from isoglot.spaces.formats.native import NativeWriter
 from isoglot.spaces.normalise import unit_rows
 from isoglot.spaces.occurrences import occurrence_name
 
-__all__ = ["ContextualPairs", "TokenisedPairs", "extract_layers", "extract_pairs", "extract_to", "link_words"]
+__all__ = [
+    "ContextualPairs",
+    "TokenisedPairs",
+    "check_linking",
+    "extract_layers",
+    "extract_pairs",
+    "extract_to",
+    "link_words",
+]
 
 _FORMAT = "isoglot-contextual-pairs"
 _VERSION = 1
@@ -58,6 +67,9 @@ class TokenisedPairs:
             raise InputError(f"{len(self.src):,} source sentences but {len(self.tgt):,} target sentences")
         if self.links is not None and len(self.links) != len(self.src):
             raise InputError(f"{len(self.links):,} lines of word links for {len(self.src):,} sentences")
+        if self.links is not None:
+            # A link past a sentence's end would pass for a word of the next sentence.
+            check_links(self.links, [len(words) for words in self.src], [len(words) for words in self.tgt], "links")
 
     def __len__(self) -> int:
         return len(self.src)
@@ -114,14 +126,51 @@ class ContextualPairs:
             raise FormatError("no contextual pairs here", where=str(folder), remedy=remedy) from error
         if not isinstance(content, dict) or content.get("format") != _FORMAT or content.get("version") != _VERSION:
             raise FormatError("no contextual pairs of this version", where=str(folder / _MARKER), remedy=remedy)
-        sides = [
-            load_space(folder / f"{side}.safetensors", lang=content["languages"][i], format="native")
-            for i, side in enumerate(("src", "tgt"))
-        ]
+        languages = content.get("languages")
+        if not isinstance(languages, list) or len(languages) != 2:
+            raise FormatError("incomplete: no languages", where=str(folder / _MARKER), remedy="extract the pairs again")
+        sides = []
+        for side, lang in zip(("src", "tgt"), languages, strict=True):
+            path = folder / f"{side}.safetensors"
+            if not path.is_file():
+                raise FormatError(f"incomplete: no {path.name}", where=str(folder), remedy="extract the pairs again")
+            sides.append(load_space(path, lang=str(lang), format="native"))
         src, tgt = sides
-        if len(pairs) and (pairs.min() < 0 or (pairs >= [len(src), len(tgt)]).any()):
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
+            raise FormatError(f"pairs of shape {pairs.shape}, not (p, 2)", where=str(folder / "pairs.safetensors"))
+        if pairs.min() < 0 or (pairs >= [len(src), len(tgt)]).any():
             raise FormatError("a pair points outside the occurrences", where=str(folder / "pairs.safetensors"))
         return cls(src, tgt, pairs, content.get("info", {}))
+
+
+def check_linking(method: str, settings: Mapping[str, Any]) -> None:
+    """Raise if there is no such word alignment or it has no such setting: before anything is encoded for it.
+
+    >>> check_linking("itermax", {"null": 0.4})
+    >>> check_linking("hmm", {"null": 0.4})
+    Traceback (most recent call last):
+    ...
+    isoglot.errors.ConfigError: hmm has no setting 'null'; its settings: symmetrise, seed
+    """
+    known: dict[str, Any]
+    if method in METHODS:
+        known = {**METHODS[method].settings, "null": 0.0, "distortion": 0.0}
+    elif method in MODELS:
+        known = {"symmetrise": "", "seed": 0}
+    else:
+        raise ConfigError(
+            f"unknown word alignment {method!r}", remedy=f"one of: {', '.join(dict.fromkeys([*METHODS, *MODELS]))}"
+        )
+    for name, value in settings.items():
+        if name not in known:
+            raise ConfigError(f"{method} has no setting {name!r}", remedy=f"its settings: {', '.join(known)}")
+        kind, wanted = {
+            str: ("a name", str),
+            int: ("a whole number", numbers.Integral),
+            float: ("a number", numbers.Real),
+        }[type(known[name])]
+        if not isinstance(value, wanted) and not (name == "null" and value is None):
+            raise ConfigError(f"{name} of {method} takes {kind}, not {value!r}")
 
 
 def link_words(
@@ -227,6 +276,12 @@ def _gathered(
 def _shards(
     encoder: Encoder, text: TokenisedPairs, method: str, settings: Mapping[str, Any], stacked: bool, progress: Progress
 ) -> Iterator[_Shard]:
+    if encoder.mapped:
+        raise ConfigError(
+            "this encoder is aligned: it maps one of the languages only", remedy="name the encoder before alignment"
+        )
+    if text.links is None:
+        check_linking(method, settings)
     if text.links is None and method in MODELS:
         # A statistical model learns from the whole text, so it comes before the shards.
         found = statistical_align(text.src, text.tgt, method, progress=progress, **settings)

@@ -15,10 +15,20 @@ import numpy as np
 
 from isoglot.errors import ConfigError
 
-__all__ = ["POOLINGS", "Piece", "Tokens", "batches", "sentence_pieces", "word_pieces"]
+__all__ = [
+    "POOLINGS",
+    "SENTENCE_POOLINGS",
+    "Piece",
+    "Tokens",
+    "batches",
+    "check_pooling",
+    "sentence_pieces",
+    "word_pieces",
+]
 
 Pooling = Literal["first", "last", "mean"]
 POOLINGS = ("first", "last", "mean")
+SENTENCE_POOLINGS = ("mean", "cls")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,12 +100,17 @@ class Tokens:
         return split
 
 
+def check_pooling(pooling: str, known: Sequence[str]) -> None:
+    """Refuse a pooling we do not know."""
+    if pooling not in known:
+        raise ConfigError(f"unknown pooling {pooling!r}", remedy=f"one of: {', '.join(known)}")
+
+
 def word_pieces(
     tokens: Tokens, sentences: Sequence[Sequence[str]], pooling: str
 ) -> tuple[list[Piece], np.ndarray[Any, Any]]:
     """Pieces whose rows are words, one sentence's after the other's, and where each sentence begins: (n + 1,)."""
-    if pooling not in POOLINGS:
-        raise ConfigError(f"unknown pooling {pooling!r}", remedy=f"one of: {', '.join(POOLINGS)}")
+    check_pooling(pooling, POOLINGS)
     pieces: list[Piece] = []
     offsets = np.zeros(len(sentences) + 1, dtype=np.int64)
     for number, words in enumerate(tokens.of_words(sentences)):
@@ -121,8 +136,7 @@ def word_pieces(
 
 def sentence_pieces(tokens: Tokens, texts: Sequence[str], pooling: str) -> list[Piece]:
     """Pieces whose rows are texts: the mean of all tokens, special ones too as usual, or the first token."""
-    if pooling not in ("mean", "cls"):
-        raise ConfigError(f"unknown pooling of sentences {pooling!r}", remedy="one of: mean, cls")
+    check_pooling(pooling, SENTENCE_POOLINGS)
     pieces: list[Piece] = []
     for row, ids in enumerate(tokens.of_texts(texts)):
         cut = list(windows([1] * len(ids), tokens.room, tokens.overlap)) or [(0, 0, 0, 0)]
@@ -148,6 +162,7 @@ def windows(lengths: Sequence[int], room: int, overlap: int) -> Iterator[tuple[i
     [(0, 6, 0, 5), (4, 10, 5, 10)]
     """
     total = len(lengths)
+    assert max(lengths, default=0) <= room, "callers cut what is longer than a window"
     first, keep_first = 0, 0
     while first < total:
         last, used = first, 0

@@ -6,6 +6,8 @@ words, after pooling if on sentences. The last step brings vectors to length one
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,7 +41,7 @@ def cannot_export(encoder: Encoder, alignments: Sequence[Alignment]) -> str | No
 
 
 class SentenceModel:
-    """Writes the modules into the folder of an aligned encoder, whose `encoder` subfolder is there already."""
+    """Writes the modules into the folder of an aligned encoder, which holds the model already."""
 
     def __init__(self, encoder: Encoder, alignment: Alignment, languages: tuple[str, str], level: Level) -> None:
         self._encoder = encoder
@@ -48,6 +50,7 @@ class SentenceModel:
         self._level = level
 
     def write_into(self, folder: Path) -> None:
+        """Write all modules around the model, which lies in the subfolder `encoder`."""
         try:
             from sentence_transformers import SentenceTransformer
             from sentence_transformers.base.modules import Normalize, Router
@@ -72,6 +75,19 @@ class SentenceModel:
         # Text whose language is not told is taken to be of the language that the other is mapped onto.
         router = Router(routes, default_route=self._languages[1])
         SentenceTransformer(modules=[router], device="cpu").save(str(folder), create_model_card=False)
+        _keep_weights_once(folder, f"{self._languages[0]}_0_Transformer")
+
+
+def _keep_weights_once(folder: Path, written: str) -> None:
+    """sentence-transformers writes the model once more, under a name of its own: let it be `encoder` instead."""
+    shutil.rmtree(folder / "encoder")
+    (folder / written).rename(folder / "encoder")
+    path = folder / "router_config.json"
+    content = json.loads(path.read_text("utf-8"))
+    content["types"]["encoder"] = content["types"].pop(written)
+    for modules in content["structure"].values():
+        modules[:] = ["encoder" if name == written else name for name in modules]
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
 def steps_of(alignment: Alignment, side: Side) -> list[Step]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from isoglot.aligners import Aligner, Alignment
 from isoglot.encoders import AlignedEncoder, Encoder
-from isoglot.encoders.fitting import align_encoder, fit_alignment
+from isoglot.encoders.fitting import align_encoder, fit_alignment, tokenise
 from isoglot.encoders.maps import Level
 from isoglot.encoders.pairs import ContextualPairs
 from isoglot.errors import InputError
@@ -69,6 +69,7 @@ def align_and_test(
     method: str = "itermax",
     settings: Mapping[str, Any] | None = None,
     links: Sequence[WordLinks] | None = None,
+    links_name: str = "links",
     checkpoint: Path | None = None,
     seed: int = 0,
     progress: Progress = silent,
@@ -76,6 +77,9 @@ def align_and_test(
     """Learn from all lines but the last `held_out`, on which sentences are searched for with cosine and with CSLS."""
     if links is not None and len(links) != len(text):
         raise InputError(f"{len(links):,} lines of word links for {len(text):,} sentences")
+    if links is not None:
+        # Against the whole text, so that an error names the line of the file.
+        tokenise(text, segmenter, links=links, links_name=links_name)
     kept = [number for number, (src, tgt) in enumerate(text) if src.strip() and tgt.strip()]
     train, test = split_text(text, kept, held_out)
     aligned = align_encoder(

@@ -19,6 +19,7 @@ import isoglot
 from isoglot import catalogue
 from isoglot.aligners import aligner
 from isoglot.encoders import Encoder
+from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.fitting import align_encoder
 from isoglot.encoders.maps import Level
 from isoglot.encoders.pairs import link_words
@@ -136,20 +137,19 @@ def word_alignment_table(
     for name, (text, gold) in sets.items():
         src, tgt = ([sentence.split() for sentence in side] for side in (text.src, text.tgt))
         check_links(gold, [len(words) for words in src], [len(words) for words in tgt], name)
-        model = Encoder(encoder, layer=layer, cache=output / "cache", progress=progress)
-        spaces = {"as it comes": (model, model)}
-        if aligned is not None and name in aligned:
-            spaces["aligned"] = _learned(model, aligned[name], "procrustes", progress)
+        taught = None if aligned is None else aligned.get(name)
+        words = _Words(encoder, layer, output / "cache", src, tgt, taught, progress)
+        kinds = ["as it comes"] if taught is None else ["as it comes", "aligned"]
         finders: list[tuple[str, str, Callable[[], Sequence[WordLinks]]]] = []
-        for kind, (first, second) in spaces.items():
-            X, Y = first.words(src, progress=progress), second.words(tgt, progress=progress)
-            finders += [(kind, method, functools.partial(link_words, X, Y, method)) for method in METHODS]
+        for kind in kinds:
+            finders += [(kind, method, functools.partial(words.link, kind, method)) for method in METHODS]
         finders += [
             ("statistical", method, functools.partial(statistical_align, src, tgt, method, progress=progress))
             for method in models
         ]
         for kind, method, find in finders:
-            key = _key("words", encoder, layer, kind, method, seed, _digest(text))
+            learned = _digest(taught) if kind == "aligned" and taught is not None else ""
+            key = _key("words", encoder, layer, kind, method, seed, _digest(text), _fingerprint(gold), learned)
             place = output / "runs" / f"{name}-{_slug(f'{kind} {method}')}.json"
             row = earlier_run(place, key)
             if row is None:
@@ -186,15 +186,18 @@ def evaluation_table(
         src, _, tgt = pair.partition("-")
         segments = read_wmt(folder, pair, unescape=True)
         text = shuffled(catalogue.load_parallel(src, tgt) if load is None else load(src), lines, seed)
-        model = Encoder(encoder, layer=layer, cache=output / "cache", progress=progress)
+        judged = hashlib.sha256(json.dumps([dataclasses.astuple(one) for one in segments]).encode()).hexdigest()[:16]
+        model: Encoder | None = None
         learned: tuple[Encoder, Encoder] | None = None
         for remapped in (False, True):
             for ngram in (1, 2):
-                key = _key("rfeval", encoder, layer, pair, ngram, remapped, method, lines, seed, _digest(text))
+                key = _key("rfeval", encoder, layer, judged, ngram, remapped, method, lines, seed, _digest(text))
                 place = output / "runs" / f"rfeval-{pair}-{ngram}-{'after' if remapped else 'before'}.json"
                 row = earlier_run(place, key)
                 if row is None:
                     began = time.perf_counter()
+                    if model is None:
+                        model = Encoder(encoder, layer=layer, cache=output / "cache", progress=progress)
                     if remapped and learned is None:
                         learned = _learned(model, text, method, progress)
                     sides = learned if remapped and learned is not None else (model, model)
@@ -211,6 +214,36 @@ def evaluation_table(
                     keep_run(place, row)
                 rows.append(row)
     return rows
+
+
+class _Words:
+    """Vectors of a set's words by kind, made when a row asks for them: kept rows need none."""
+
+    def __init__(
+        self,
+        encoder: str,
+        layer: str,
+        cache: Path,
+        src: Sequence[Sequence[str]],
+        tgt: Sequence[Sequence[str]],
+        taught: ParallelText | None,
+        progress: Progress,
+    ) -> None:
+        self._open = functools.partial(Encoder, encoder, layer=layer, cache=cache, progress=progress)
+        self._sides = (src, tgt)
+        self._taught = taught
+        self._progress = progress
+        self._done: dict[str, tuple[WordVectors, WordVectors]] = {}
+
+    def link(self, kind: str, method: str) -> list[WordLinks]:
+        if kind not in self._done:
+            model = self._open()
+            first, second = model, model
+            if kind == "aligned" and self._taught is not None:
+                first, second = _learned(model, self._taught, "procrustes", self._progress)
+            src, tgt = self._sides
+            self._done[kind] = first.words(src, progress=self._progress), second.words(tgt, progress=self._progress)
+        return link_words(*self._done[kind], method)
 
 
 def _learned(model: Encoder, text: ParallelText, method: str, progress: Progress) -> tuple[Encoder, Encoder]:
@@ -247,6 +280,11 @@ def _key(*parts: Any) -> str:
 
 def _digest(text: ParallelText) -> str:
     return hashlib.sha256(json.dumps([text.src, text.tgt]).encode()).hexdigest()[:16]
+
+
+def _fingerprint(links: Sequence[WordLinks]) -> str:
+    content = [[sorted(one.sure), sorted(one.possible)] for one in links]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
 
 def _slug(name: str) -> str:
