@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isoglot.cli.encoder_options import SrcLang, TgtLang
 from isoglot.cli.options import Json
 
 if TYPE_CHECKING:
     from isoglot.encoders.projection import Projection
-    from isoglot.lexicons import WordLinks
     from isoglot.lexicons.conll import LabelledSentence
-    from isoglot.progress import Progress
 
 __all__ = ["project"]
 
@@ -39,6 +38,8 @@ def project(
         str | None, typer.Option("--method", help="How words are linked with --encoder. Default: itermax.")
     ] = None,
     layer: Annotated[str | None, typer.Option("--layer", help="Of the encoder. Default: the last.")] = None,
+    src_lang: SrcLang = None,
+    tgt_lang: TgtLang = None,
     scheme: Annotated[
         str, typer.Option("--scheme", help="bio (names: also IOB1, BIOES), plain (parts of speech), or auto.")
     ] = "auto",
@@ -80,6 +81,9 @@ def project(
       isoglot project en.conllu en.txt de.txt --word-column 1 --column 3 --outside X --links en-de.gz --base 1 --json
     """
     from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.encoder_options import open_encoders
+    from isoglot.cli.inputs import guess_language
+    from isoglot.encoders.pairs import link_text
     from isoglot.encoders.projection import label_scheme, project_text
     from isoglot.errors import InputError
     from isoglot.files import check_writable
@@ -100,7 +104,9 @@ def project(
         check_links(found, [len(words) for words in source_words], [len(words) for words in target_words], str(links))
     else:
         with progress_bars() as progress:
-            found = _computed_links(encoder or "", method or "itermax", layer, source_words, target_words, progress)
+            languages = (src_lang or guess_language(str(src)), tgt_lang or guess_language(str(tgt)))
+            models = open_encoders(encoder or "", languages, progress, layer=layer)
+            found = link_text(models, source_words, target_words, method or "itermax", progress=progress)
     projected = project_text(
         sentences, target_words, found,
         scheme=chosen, outside=outside, max_gap=max_gap, min_coverage=min_coverage,
@@ -200,31 +206,6 @@ def _check_words(
             where=str(src),
             remedy="both files must have the same sentences",
         )
-
-
-def _computed_links(
-    name: str,
-    method: str,
-    layer: str | None,
-    source_words: Sequence[Sequence[str]],
-    target_words: Sequence[Sequence[str]],
-    progress: Progress,
-) -> list[WordLinks]:
-    from isoglot.encoders import Encoder
-    from isoglot.encoders.encoder import SHARD
-    from isoglot.encoders.pairs import link_words
-
-    encoder = Encoder(name, layer=layer, progress=progress)
-    found: list[WordLinks] = []
-    total = len(source_words)
-    # The vectors of a large text do not fit into memory; links need only one pair of sentences at a time.
-    for begin in range(0, total, SHARD):
-        end = min(begin + SHARD, total)
-        of = f" ({end:,} of {total:,})" if total > SHARD else ""
-        X = encoder.words(source_words[begin:end], step=f"encoding source{of}", progress=progress)
-        Y = encoder.words(target_words[begin:end], step=f"encoding target{of}", progress=progress)
-        found.extend(link_words(X, Y, method, progress=progress))
-    return found
 
 
 def _facts(projected: Sequence[Projection], sentences: int, scheme: str, output: Path) -> dict[str, Any]:

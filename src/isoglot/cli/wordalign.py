@@ -70,7 +70,7 @@ def wordalign(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import link_settings, open_encoders, open_parallel
     from isoglot.encoders.fitting import tokenise
-    from isoglot.encoders.pairs import check_linking, link_words
+    from isoglot.encoders.pairs import check_linking, link_text
     from isoglot.encoders.statistical import MODELS, statistical_align
     from isoglot.encoders.word_align import METHODS
     from isoglot.errors import ConfigError
@@ -102,9 +102,7 @@ def wordalign(
                 dtype=dtype,
                 cache=cache,
             )
-            X = models[0].words(tokenised.src, step=f"encoding {text.src_lang}", progress=progress)
-            Y = models[1].words(tokenised.tgt, step=f"encoding {text.tgt_lang}", progress=progress)
-            found = link_words(X, Y, method, progress=progress, **chosen)
+            found = link_text(models, tokenised.src, tokenised.tgt, method, progress=progress, **chosen)
     # Every line of the input gets a line, so that the output stays parallel to it.
     links = [WordLinks()] * len(text)
     for number, link in enumerate(found):

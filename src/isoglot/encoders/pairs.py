@@ -39,6 +39,7 @@ __all__ = [
     "extract_layers",
     "extract_pairs",
     "extract_to",
+    "link_text",
     "link_words",
 ]
 
@@ -185,6 +186,27 @@ def link_words(
         if number % 256 == 0:
             progress("aligning words", number, total)
     progress("aligning words", total, total)
+    return links
+
+
+def link_text(
+    encoders: tuple[Encoder, Encoder],
+    src: Sentences,
+    tgt: Sentences,
+    method: str = "itermax",
+    *,
+    progress: Progress = silent,
+    **settings: Any,
+) -> list[WordLinks]:
+    """The same for a whole text, with an encoder for each side: encoded and aligned shard by shard, to save memory."""
+    links: list[WordLinks] = []
+    total = len(src)
+    for begin in range(0, total, SHARD):
+        end = min(begin + SHARD, total)
+        of = f" ({end:,} of {total:,})" if total > SHARD else ""
+        X = encoders[0].words(src[begin:end], step=f"encoding source{of}", progress=progress)
+        Y = encoders[1].words(tgt[begin:end], step=f"encoding target{of}", progress=progress)
+        links += link_words(X, Y, method, progress=progress, **settings)
     return links
 
 
