@@ -29,6 +29,7 @@ benchmark: $(STAMP)
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/aligners.py
 	$(BIN)/python benchmarks/training.py
+	$(BIN)/python benchmarks/encoders.py
 
 # torch first and exactly as pinned: another spelling pulls gigabytes of CUDA packages.
 $(STAMP): pyproject.toml constraints.txt

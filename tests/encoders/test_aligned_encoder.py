@@ -20,7 +20,8 @@ STRANGE = ["", "pold 🙂", "漢字"]
 
 
 def unit(vectors):
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)  # a text without words has a zero vector
 
 
 def precision(X, Y):

@@ -68,7 +68,7 @@ def extract(
       isoglot contextual extract en.tok de.tok -e my-model --links gold.pharaoh --base 1 --segmenter spaces -o pairs
     """
     from isoglot.cli.console import print_json, progress_bars, say
-    from isoglot.cli.encoder_options import link_settings, open_encoders, open_links, open_parallel
+    from isoglot.cli.encoder_options import link_settings, open_encoder, open_links, open_parallel
     from isoglot.encoders.fitting import tokenise
     from isoglot.encoders.pairs import check_linking, extract_to
     from isoglot.files import check_replaceable
@@ -81,16 +81,7 @@ def extract(
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
         known = known if known is None or limit is None else known[:limit]
         tokenised = tokenise(text, segmenter, links=known, links_name=str(links))
-        model, _ = open_encoders(
-            encoder,
-            (text.src_lang, text.tgt_lang),
-            progress,
-            layer=layer,
-            pooling=pooling,
-            device=device,
-            dtype=dtype,
-            cache=cache,
-        )
+        model = open_encoder(encoder, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
         found = extract_to(output, model, tokenised, method=method, settings=chosen, progress=progress)
     facts = {
         "output": str(output),
@@ -159,7 +150,7 @@ def align(
       isoglot contextual align de.txt en.txt -e my-model --level word --layer last4 --per-layer -o de-en
     """
     from isoglot.cli.console import print_json, progress_bars, result_table, say
-    from isoglot.cli.encoder_options import link_settings, open_encoders, open_links, open_parallel
+    from isoglot.cli.encoder_options import link_settings, open_encoder, open_links, open_parallel
     from isoglot.cli.inputs import parse_aligner
     from isoglot.encoders.pairs import check_linking
     from isoglot.errors import ConfigError
@@ -177,16 +168,7 @@ def align(
     known = open_links(links, base)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
-        model, _ = open_encoders(
-            encoder,
-            (text.src_lang, text.tgt_lang),
-            progress,
-            layer=layer,
-            pooling=pooling,
-            device=device,
-            dtype=dtype,
-            cache=cache,
-        )
+        model = open_encoder(encoder, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
         outcome = align_and_test(
             model,
             text,

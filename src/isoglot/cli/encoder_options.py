@@ -30,6 +30,7 @@ __all__ = [
     "WordMethod",
     "WordSettings",
     "link_settings",
+    "open_encoder",
     "open_encoders",
     "open_links",
     "open_parallel",
@@ -80,6 +81,26 @@ Links = Annotated[
 Base = Annotated[int | None, typer.Option("--base", help="Whether --links counts words from 0 or from 1.")]
 
 
+def open_encoder(
+    name: str,
+    progress: Progress,
+    *,
+    layer: str | None = None,
+    pooling: str | None = None,
+    device: str = "auto",
+    dtype: str = "auto",
+    cache: Path | None = None,
+) -> Encoder:
+    """One encoder for both languages, without any maps."""
+    from isoglot.encoders import Encoder
+    from isoglot.encoders.maps import is_aligned_folder
+    from isoglot.errors import ConfigError
+
+    if is_aligned_folder(Path(name)):
+        raise ConfigError("is aligned already", where=name, remedy=f"name the encoder in it: {Path(name) / 'encoder'}")
+    return Encoder(name, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache, progress=progress)
+
+
 def open_encoders(
     name: str,
     languages: tuple[str, str],
@@ -96,7 +117,7 @@ def open_encoders(
     from isoglot.encoders.maps import is_aligned_folder
 
     if not is_aligned_folder(Path(name)):
-        only = Encoder(name, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache, progress=progress)
+        only = open_encoder(name, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
         return only, only
     first, second = (
         Encoder(name, device=device, dtype=dtype, cache=cache, lang=lang, progress=progress) for lang in languages

@@ -48,6 +48,8 @@ class AlignedEncoder:
     info: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.encoder.mapped:
+            raise ConfigError("this encoder is aligned already", where=self.encoder.name)
         if len(self.alignments) not in (1, len(self.encoder.layers.numbers)):
             raise ConfigError(f"{len(self.alignments)} maps for {len(self.encoder.layers.numbers)} layers")
         if len(set(self.languages)) != 2 or not all(self.languages):

@@ -114,6 +114,11 @@ class Encoder:
         return self._maps is not None
 
     @property
+    def special_tokens(self) -> list[int]:
+        """Numbers of the tokens that the tokenizer puts around a text."""
+        return [*self._tokens.prefix, *self._tokens.suffix]
+
+    @property
     def dim(self) -> int:
         """Dimensions of the vectors that come out."""
         return self.layers.dim(self.model.width) if self._maps is None else self._maps.dim
@@ -174,7 +179,8 @@ class Encoder:
         _check_text(texts, "text")
 
         def compute(shard: Sequence[str], inner: Progress) -> FloatMatrix:
-            pieces = sentence_pieces(self._tokens, shard, self.sentence_pooling)
+            # Maps learned on words know nothing of special tokens: these are left out of the mean.
+            pieces = sentence_pieces(self._tokens, shard, self.sentence_pooling, special=maps is None)
             return self._run(pieces, len(shard), stacked=stacked, maps=maps, step=step, progress=inner)
 
         what = ["sentences", str(self.layers), stacked, self.sentence_pooling, self.max_length, self.overlap]

@@ -134,24 +134,28 @@ def word_pieces(
     return pieces, offsets
 
 
-def sentence_pieces(tokens: Tokens, texts: Sequence[str], pooling: str) -> list[Piece]:
-    """Pieces whose rows are texts: the mean of all tokens, special ones too as usual, or the first token."""
+def sentence_pieces(tokens: Tokens, texts: Sequence[str], pooling: str, *, special: bool = True) -> list[Piece]:
+    """Pieces whose rows are texts: the mean of all tokens ("mean") or the first one ("cls").
+
+    The mean takes the special tokens too, as sentence encoders usually do, unless `special` says otherwise; a text
+    without any other tokens then gets no vector but zero.
+    """
     check_pooling(pooling, SENTENCE_POOLINGS)
     pieces: list[Piece] = []
+    before, around = len(tokens.prefix), len(tokens.prefix) + len(tokens.suffix)
     for row, ids in enumerate(tokens.of_texts(texts)):
         cut = list(windows([1] * len(ids), tokens.room, tokens.overlap)) or [(0, 0, 0, 0)]
-        around = len(tokens.prefix) + len(tokens.suffix)
-        share = 1.0 / (len(ids) + around * len(cut))
+        share = 1.0 / max(len(ids) + (around * len(cut) if special else 0), 1)
         for number, (first, last, keep_first, keep_last) in enumerate(cut):
             whole = [*tokens.prefix, *ids[first:last], *tokens.suffix]
-            rows = [row] * len(whole)
-            weights = [share] * len(whole)
-            for place in (*range(first, keep_first), *range(keep_last, last)):
-                rows[len(tokens.prefix) + place - first] = -1
             if pooling == "cls":
                 rows = [row if number == 0 else -1] + [-1] * (len(whole) - 1)
-                weights = [1.0] * len(whole)
-            pieces.append(Piece(whole, rows, weights))
+                pieces.append(Piece(whole, rows, [1.0] * len(whole)))
+                continue
+            rows = [row if special else -1] * len(whole)
+            kept = [row if keep_first <= place < keep_last else -1 for place in range(first, last)]
+            rows[before : before + len(kept)] = kept
+            pieces.append(Piece(whole, rows, [share] * len(whole)))
     return pieces
 
 

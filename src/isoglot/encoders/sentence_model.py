@@ -55,13 +55,15 @@ class SentenceModel:
             from sentence_transformers import SentenceTransformer
             from sentence_transformers.base.modules import Normalize, Router
             from sentence_transformers.base.modules.transformer import Transformer
-            from sentence_transformers.sentence_transformer.modules import Pooling
+            from sentence_transformers.sentence_transformer.modules import Pooling, WordWeights
         except ImportError as error:
             raise MissingExtraError(
                 "sentence-transformers (6 or newer)", "encoders", "saving an aligned encoder"
             ) from error
         shared = Transformer(str(folder / "encoder"))
         shared.max_seq_length = self._encoder.max_length
+        vocabulary = _tokens_by_number(shared.tokenizer)
+        at_mean = self._encoder.sentence_pooling == "mean"
         routes = {}
         for side, lang in zip(("src", "tgt"), self._languages, strict=True):
             pooling = Pooling(self._encoder.model.width, pooling_mode=self._encoder.sentence_pooling)
@@ -69,13 +71,20 @@ class SentenceModel:
             mapped = [_module(step, at) for step in steps_of(self._alignment, side)]  # type: ignore[arg-type]
             if self._level == "word":
                 pooling.embedding_dimension = _width(mapped, self._encoder.model.width)
-                routes[lang] = [shared, *mapped, pooling, Normalize()]
+                # As in `Encoder.sentences`: maps learned on words know nothing of special tokens.
+                weights = WordWeights(vocabulary, {vocabulary[number]: 0.0 for number in self._encoder.special_tokens})
+                routes[lang] = [shared, *mapped, *([weights] if at_mean else []), pooling, Normalize()]
             else:
                 routes[lang] = [shared, pooling, *mapped, Normalize()]
         # Text whose language is not told is taken to be of the language that the other is mapped onto.
         router = Router(routes, default_route=self._languages[1])
         SentenceTransformer(modules=[router], device="cpu").save(str(folder), create_model_card=False)
         _keep_weights_once(folder, f"{self._languages[0]}_0_Transformer")
+
+
+def _tokens_by_number(tokenizer: Any) -> list[str]:
+    found = {number: token for token, number in tokenizer.get_vocab().items()}
+    return [found.get(number, f"<{number}>") for number in range(max(found) + 1)]
 
 
 def _keep_weights_once(folder: Path, written: str) -> None:

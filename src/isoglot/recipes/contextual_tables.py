@@ -64,7 +64,7 @@ VARIANTS = (
     Variant("sentences, last layer, Procrustes"),
     Variant("words, last layer, Procrustes", level="word", word_method="hmm"),
     Variant("sentences, last layer, CCA", method="cca"),
-    Variant("words, layers 0 and last, least squares", "0,-1", "word", "least-squares", "hmm"),
+    Variant("words, layers 0 and last, Procrustes", "0,-1", "word", "procrustes", "hmm"),
     Variant("sentences, layers 0 and last, CCA", "0,-1", method="cca"),
 )
 
