@@ -183,7 +183,7 @@ def test_align_without_a_test_by_an_iterative_method(run, here):
 
 
 def test_wordalign_to_a_file_and_to_standard_output(run, here, tiny, parallel):
-    from isoglot.encoders.pairs import link_words
+    from isoglot.encoders.linking import link_words
 
     command = ("wordalign", "test.north", "test.south", "-e", "E", "-m", "match", "--word-set", "null=-1")
     done = run(*command, "-o", "found.pharaoh")

@@ -10,15 +10,8 @@ from safetensors.numpy import load_file, save_file
 
 from isoglot.encoders import AlignedEncoder, Encoder
 from isoglot.encoders.fitting import fit_alignment
-from isoglot.encoders.pairs import (
-    ContextualPairs,
-    TokenisedPairs,
-    check_linking,
-    extract_layers,
-    extract_pairs,
-    extract_to,
-    link_words,
-)
+from isoglot.encoders.linking import check_linking, link_words
+from isoglot.encoders.pairs import ContextualPairs, TokenisedPairs, extract_layers, extract_pairs, extract_to
 from isoglot.errors import ConfigError, FormatError, InputError, LexiconError
 from isoglot.lexicons import WordLinks
 from isoglot.spaces import parse_occurrence

@@ -129,5 +129,5 @@ def test_windows_without_room_are_refused(tiny, max_length, overlap):
 def test_unknown_poolings_are_refused(tiny):
     with pytest.raises(ConfigError, match=r"unknown pooling 'max'; one of: first, last, mean"):
         word_pieces(tokens_of(tiny), [["a"]], "max")
-    with pytest.raises(ConfigError, match=r"unknown pooling of sentences 'max'; one of: mean, cls"):
+    with pytest.raises(ConfigError, match=r"unknown pooling 'max'; one of: mean, cls"):
         sentence_pieces(tokens_of(tiny), ["a"], "max")

@@ -70,7 +70,8 @@ def extract(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import link_settings, open_encoder, open_links, open_parallel
     from isoglot.encoders.fitting import tokenise
-    from isoglot.encoders.pairs import check_linking, extract_to
+    from isoglot.encoders.linking import check_linking
+    from isoglot.encoders.pairs import extract_to
     from isoglot.files import check_replaceable
 
     check_replaceable(output, marker="pairs.json")
@@ -152,7 +153,7 @@ def align(
     from isoglot.cli.console import print_json, progress_bars, result_table, say
     from isoglot.cli.encoder_options import link_settings, open_encoder, open_links, open_parallel
     from isoglot.cli.inputs import parse_aligner
-    from isoglot.encoders.pairs import check_linking
+    from isoglot.encoders.linking import check_linking
     from isoglot.errors import ConfigError
     from isoglot.files import check_replaceable
     from isoglot.recipes.contextual import align_and_test

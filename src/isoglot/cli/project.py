@@ -83,7 +83,7 @@ def project(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import open_encoders
     from isoglot.cli.inputs import guess_language
-    from isoglot.encoders.pairs import link_text
+    from isoglot.encoders.linking import link_text
     from isoglot.encoders.projection import label_scheme, project_text
     from isoglot.errors import InputError
     from isoglot.files import check_writable

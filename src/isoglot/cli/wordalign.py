@@ -70,7 +70,7 @@ def wordalign(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import link_settings, open_encoders, open_parallel
     from isoglot.encoders.fitting import tokenise
-    from isoglot.encoders.pairs import check_linking, link_text
+    from isoglot.encoders.linking import check_linking, link_text
     from isoglot.encoders.statistical import MODELS, statistical_align
     from isoglot.encoders.word_align import METHODS
     from isoglot.errors import ConfigError

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import numbers
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,8 @@ from safetensors.numpy import load_file, save_file
 
 from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.encoder import SHARD, Encoder
+from isoglot.encoders.linking import check_linking, link_words
 from isoglot.encoders.statistical import MODELS, statistical_align
-from isoglot.encoders.word_align import METHODS, word_align
 from isoglot.errors import ConfigError, FormatError, InputError, LexiconError
 from isoglot.files import atomic_directory
 from isoglot.lexicons import WordLinks, check_links
@@ -29,18 +28,14 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector, Space, load_space
 from isoglot.spaces.formats.base import Content
 from isoglot.spaces.formats.native import NativeWriter
-from isoglot.spaces.normalise import unit_rows
 from isoglot.spaces.occurrences import occurrence_name
 
 __all__ = [
     "ContextualPairs",
     "TokenisedPairs",
-    "check_linking",
     "extract_layers",
     "extract_pairs",
     "extract_to",
-    "link_text",
-    "link_words",
 ]
 
 _FORMAT = "isoglot-contextual-pairs"
@@ -142,72 +137,6 @@ class ContextualPairs:
         if pairs.min() < 0 or (pairs >= [len(src), len(tgt)]).any():
             raise FormatError("a pair points outside the occurrences", where=str(folder / "pairs.safetensors"))
         return cls(src, tgt, pairs, content.get("info", {}))
-
-
-def check_linking(method: str, settings: Mapping[str, Any]) -> None:
-    """Raise if there is no such word alignment or it has no such setting: before anything is encoded for it.
-
-    >>> check_linking("itermax", {"null": 0.4})
-    >>> check_linking("hmm", {"null": 0.4})
-    Traceback (most recent call last):
-    ...
-    isoglot.errors.ConfigError: hmm has no setting 'null'; its settings: symmetrise, seed
-    """
-    known: dict[str, Any]
-    if method in METHODS:
-        known = {**METHODS[method].settings, "null": 0.0, "distortion": 0.0}
-    elif method in MODELS:
-        known = {"symmetrise": "", "seed": 0}
-    else:
-        raise ConfigError(
-            f"unknown word alignment {method!r}", remedy=f"one of: {', '.join(dict.fromkeys([*METHODS, *MODELS]))}"
-        )
-    for name, value in settings.items():
-        if name not in known:
-            raise ConfigError(f"{method} has no setting {name!r}", remedy=f"its settings: {', '.join(known)}")
-        kind, wanted = {
-            str: ("a name", str),
-            int: ("a whole number", numbers.Integral),
-            float: ("a number", numbers.Real),
-        }[type(known[name])]
-        if not isinstance(value, wanted) and not (name == "null" and value is None):
-            raise ConfigError(f"{name} of {method} takes {kind}, not {value!r}")
-
-
-def link_words(
-    src: WordVectors, tgt: WordVectors, method: str = "itermax", *, progress: Progress = silent, **settings: Any
-) -> list[WordLinks]:
-    """Align the words of matched sentences by the similarity of their vectors."""
-    links = []
-    X, Y = (dataclasses.replace(side, vectors=unit_rows(np.ascontiguousarray(side.vectors))) for side in (src, tgt))
-    total = max(len(src), 1)
-    for number in range(len(src)):
-        links.append(word_align(X[number] @ Y[number].T, method, **settings))
-        if number % 256 == 0:
-            progress("aligning words", number, total)
-    progress("aligning words", total, total)
-    return links
-
-
-def link_text(
-    encoders: tuple[Encoder, Encoder],
-    src: Sentences,
-    tgt: Sentences,
-    method: str = "itermax",
-    *,
-    progress: Progress = silent,
-    **settings: Any,
-) -> list[WordLinks]:
-    """The same for a whole text, with an encoder for each side: encoded and aligned shard by shard, to save memory."""
-    links: list[WordLinks] = []
-    total = len(src)
-    for begin in range(0, total, SHARD):
-        end = min(begin + SHARD, total)
-        of = f" ({end:,} of {total:,})" if total > SHARD else ""
-        X = encoders[0].words(src[begin:end], step=f"encoding source{of}", progress=progress)
-        Y = encoders[1].words(tgt[begin:end], step=f"encoding target{of}", progress=progress)
-        links += link_words(X, Y, method, progress=progress, **settings)
-    return links
 
 
 def extract_pairs(

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from isoglot.criteria.isomorphism import eigenvector_similarity, relational_similarity, singular_value_gap
 from isoglot.encoders import Encoder, WordVectors
-from isoglot.encoders.pairs import link_words
+from isoglot.encoders.linking import link_words
 from isoglot.errors import InputError, ShapeError
 from isoglot.lexicons import ParallelText, WordLinks, check_links
 from isoglot.progress import Progress, silent

@@ -20,10 +20,10 @@ from isoglot import catalogue
 from isoglot.aligners import aligner
 from isoglot.encoders import Encoder
 from isoglot.encoders.encoded import WordVectors
-from isoglot.encoders.fitting import align_encoder
+from isoglot.encoders.fitting import align_encoder, tokenise
+from isoglot.encoders.linking import link_words
 from isoglot.encoders.maps import Level
-from isoglot.encoders.pairs import link_words
-from isoglot.encoders.statistical import statistical_align
+from isoglot.encoders.statistical import MODELS, statistical_align
 from isoglot.encoders.word_align import METHODS
 from isoglot.errors import MissingExtraError
 from isoglot.lexicons import ParallelText, WordLinks, check_links
@@ -88,6 +88,7 @@ def retrieval_table(
     rows = []
     for lang in languages:
         text = shuffled(catalogue.load_parallel(lang, "en") if load is None else load(lang), train + test, seed)
+        linked: dict[str, list[WordLinks]] = {}
         for variant in variants:
             key = _key("retrieval", encoder, lang, dataclasses.asdict(variant), train, test, seed, _digest(text))
             place = output / "runs" / f"{lang}-{_slug(variant.name)}.json"
@@ -95,6 +96,8 @@ def retrieval_table(
             if row is None:
                 began = time.perf_counter()
                 model = Encoder(encoder, layer=variant.layer, cache=output / "cache", progress=progress)
+                if variant.level == "word" and variant.word_method in MODELS and variant.word_method not in linked:
+                    linked[variant.word_method] = _statistical(text, train, variant.word_method, progress)
                 outcome = align_and_test(
                     model,
                     text,
@@ -102,6 +105,7 @@ def retrieval_table(
                     level=variant.level,
                     held_out=test,
                     method=variant.word_method,
+                    links=linked.get(variant.word_method) if variant.level == "word" else None,
                     seed=seed,
                     progress=progress,
                 )
@@ -244,6 +248,16 @@ class _Words:
             src, tgt = self._sides
             self._done[kind] = first.words(src, progress=self._progress), second.words(tgt, progress=self._progress)
         return link_words(*self._done[kind], method)
+
+
+def _statistical(text: ParallelText, train: int, model: str, progress: Progress) -> list[WordLinks]:
+    """Links of the first `train` lines, learned once for all variants; none for the others, which are not learned from."""
+    taught = dataclasses.replace(text, src=text.src[:train], tgt=text.tgt[:train])
+    tokenised = tokenise(taught)
+    links = [WordLinks()] * len(text)
+    for number, found in enumerate(statistical_align(tokenised.src, tokenised.tgt, model, progress=progress)):
+        links[tokenised.line(number)] = found
+    return links
 
 
 def _learned(model: Encoder, text: ParallelText, method: str, progress: Progress) -> tuple[Encoder, Encoder]:

@@ -1,0 +1,93 @@
+"""Which words of translated sentences translate each other, by their vectors: of encoded sentences, or of a whole text.
+
+Which ways there are to align words is told by two tables: `word_align.METHODS`, by similarity, and
+`statistical.MODELS`, which need no vectors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from isoglot.encoders.encoded import WordVectors
+from isoglot.encoders.encoder import SHARD, Encoder
+from isoglot.encoders.statistical import MODELS
+from isoglot.encoders.word_align import METHODS, word_align
+from isoglot.errors import ConfigError
+from isoglot.lexicons import WordLinks
+from isoglot.progress import Progress, silent
+from isoglot.spaces.normalise import unit_rows
+
+__all__ = ["check_linking", "link_text", "link_words"]
+
+Sentences = Sequence[Sequence[str]]
+
+
+def check_linking(method: str, settings: Mapping[str, Any]) -> None:
+    """Raise if there is no such word alignment or it has no such setting: before anything is encoded for it.
+
+    >>> check_linking("itermax", {"null": 0.4})
+    >>> check_linking("hmm", {"null": 0.4})
+    Traceback (most recent call last):
+    ...
+    isoglot.errors.ConfigError: hmm has no setting 'null'; its settings: symmetrise, seed
+    """
+    known: dict[str, Any]
+    if method in METHODS:
+        known = {**METHODS[method].settings, "null": 0.0, "distortion": 0.0}
+    elif method in MODELS:
+        known = {"symmetrise": "", "seed": 0}
+    else:
+        raise ConfigError(
+            f"unknown word alignment {method!r}", remedy=f"one of: {', '.join(dict.fromkeys([*METHODS, *MODELS]))}"
+        )
+    for name, value in settings.items():
+        if name not in known:
+            raise ConfigError(f"{method} has no setting {name!r}", remedy=f"its settings: {', '.join(known)}")
+        kind, wanted = {
+            str: ("a name", str),
+            int: ("a whole number", numbers.Integral),
+            float: ("a number", numbers.Real),
+        }[type(known[name])]
+        if not isinstance(value, wanted) and not (name == "null" and value is None):
+            raise ConfigError(f"{name} of {method} takes {kind}, not {value!r}")
+
+
+def link_words(
+    src: WordVectors, tgt: WordVectors, method: str = "itermax", *, progress: Progress = silent, **settings: Any
+) -> list[WordLinks]:
+    """Align the words of matched sentences by the similarity of their vectors."""
+    links = []
+    X, Y = (dataclasses.replace(side, vectors=unit_rows(np.ascontiguousarray(side.vectors))) for side in (src, tgt))
+    total = max(len(src), 1)
+    for number in range(len(src)):
+        links.append(word_align(X[number] @ Y[number].T, method, **settings))
+        if number % 256 == 0:
+            progress("aligning words", number, total)
+    progress("aligning words", total, total)
+    return links
+
+
+def link_text(
+    encoders: tuple[Encoder, Encoder],
+    src: Sentences,
+    tgt: Sentences,
+    method: str = "itermax",
+    *,
+    progress: Progress = silent,
+    **settings: Any,
+) -> list[WordLinks]:
+    """The same for a whole text, with an encoder for each side: encoded and aligned shard by shard, to save memory."""
+    links: list[WordLinks] = []
+    total = len(src)
+    for begin in range(0, total, SHARD):
+        end = min(begin + SHARD, total)
+        of = f" ({end:,} of {total:,})" if total > SHARD else ""
+        X = encoders[0].words(src[begin:end], step=f"encoding source{of}", progress=progress)
+        Y = encoders[1].words(tgt[begin:end], step=f"encoding target{of}", progress=progress)
+        links += link_words(X, Y, method, progress=progress, **settings)
+    return links
