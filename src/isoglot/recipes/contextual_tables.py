@@ -251,7 +251,7 @@ class _Words:
 
 
 def _statistical(text: ParallelText, train: int, model: str, progress: Progress) -> list[WordLinks]:
-    """Links of the first `train` lines, learned once for all variants; none for the others, which are not learned from."""
+    """Links of the first `train` lines, for all variants; none for the others, which are not learned from."""
     taught = dataclasses.replace(text, src=text.src[:train], tgt=text.tgt[:train])
     tokenised = tokenise(taught)
     links = [WordLinks()] * len(text)
