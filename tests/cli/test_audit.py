@@ -90,9 +90,9 @@ def test_mistakes_are_told(run, tmp_path):
     (tmp_path / "short.de.txt").write_text("b1 b2\n", "utf-8")
     cases = [
         (("--encoder", "fake", "--parallel", "text.en.txt", "short.de.txt"), FormatError, "1 lines, but text.en.txt"),
-        (("--encoder", "fake", "--parallel", "text.en.txt"), ConfigError, "two texts, not 1"),
-        (("--encoder", "fake"), ConfigError, "two texts, not 0"),
-        (("--encoder", "fake", "--parallel", "lexicon/en-fr"), InputError, "not parallel text"),
+        (("--encoder", "fake", "--parallel", "text.en.txt"), ConfigError, "give two files, not 1"),
+        (("--encoder", "fake"), ConfigError, "give two files, not 0"),
+        (("--encoder", "fake", "--parallel", "lexicon/en-fr"), ConfigError, "give two files, not 1"),
         ((*FILES, "--links", "gold.txt"), ConfigError, "--links and --base go together"),
         ((*FILES[:-1], "icu,icu,icu"), ConfigError, "one segmenter a side"),
         ((*FILES[:-1], "nonsense"), ConfigError, "unknown segmenter"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +10,6 @@ import typer
 from isoglot.cli.options import Json
 
 if TYPE_CHECKING:
-    from isoglot.lexicons import ParallelText
-    from isoglot.progress import Progress
     from isoglot.recipes.audit_report import Audit, Figure
 
 __all__ = ["audit"]
@@ -76,6 +73,7 @@ def audit(
       isoglot audit --encoder ./labse --parallel gold.en gold.de --segmenter spaces --links gold.links --base 1 --json
     """
     from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.encoder_options import open_parallel
     from isoglot.encoders import Encoder
     from isoglot.errors import ConfigError
     from isoglot.files import check_writable
@@ -92,7 +90,8 @@ def audit(
     split = _segmenters(segmenter)
     with progress_bars() as progress:
         # What can go wrong is found before the encoder is loaded.
-        text = _open_text([*([] if parallel is None else [parallel]), *(texts or [])], src_lang, tgt_lang, progress)
+        named = [*([] if parallel is None else [parallel]), *(texts or [])]
+        text = open_parallel(named, progress, src_lang=src_lang, tgt_lang=tgt_lang)
         for name, lang in zip(split, (text.src_lang, text.tgt_lang), strict=True):
             load_segmenter(name, lang)
         gold = None if links is None or base is None else read_links(links, base=base)
@@ -122,24 +121,6 @@ def audit(
         return
     _print(found)
     say(f"written: {output / 'audit.json'}, {output / 'report.html'}")
-
-
-def _open_text(names: Sequence[str], src_lang: str | None, tgt_lang: str | None, progress: Progress) -> ParallelText:
-    from isoglot import catalogue
-    from isoglot.cli.inputs import guess_language
-    from isoglot.errors import ConfigError, InputError
-    from isoglot.lexicons import ParallelText
-
-    usage = "give --parallel SRC.txt TGT.txt, or a catalogue name such as parallel/en-de"
-    if len(names) == 1 and not Path(names[0]).exists() and catalogue.has_entry(names[0]):
-        entry = catalogue.entry(names[0])
-        if entry.kind != "parallel":
-            raise InputError(f"holds {entry.kind}, not parallel text", where=names[0], remedy=usage)
-        return catalogue.load_parallel(*entry.languages, progress=progress)
-    if len(names) != 2:
-        raise ConfigError(f"an audit needs two texts, not {len(names)}", where=" ".join(names) or None, remedy=usage)
-    languages = [lang or guess_language(name) for lang, name in zip((src_lang, tgt_lang), names, strict=True)]
-    return ParallelText.load(names[0], names[1], *languages)
 
 
 def _segmenters(text: str) -> tuple[str, str]:

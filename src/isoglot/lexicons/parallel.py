@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from isoglot.errors import FormatError, InputError
-from isoglot.lexicons.textfile import read_lines, write_lines
-from isoglot.spaces.report import LoadReport
+from isoglot.lexicons.textfile import read_sentences, write_lines
 
 __all__ = ["ParallelText"]
 
@@ -52,7 +51,7 @@ class ParallelText:
 
         Nothing is dropped, not even blank lines: a dropped line would shift all pairs after it.
         """
-        src, tgt = _sentences(Path(src_path)), _sentences(Path(tgt_path))
+        src, tgt = read_sentences(Path(src_path)), read_sentences(Path(tgt_path))
         if len(src) != len(tgt):
             raise FormatError(
                 f"{len(tgt):,} lines, but {src_path} has {len(src):,}",
@@ -65,7 +64,7 @@ class ParallelText:
     def load_joined(cls, path: str | Path, src_lang: str = "", tgt_lang: str = "") -> ParallelText:
         """Read one file with `source ||| target` on each line, the form that word aligners take."""
         sides: tuple[list[str], list[str]] = ([], [])
-        for number, line in enumerate(_sentences(Path(path)), start=1):
+        for number, line in enumerate(read_sentences(Path(path)), start=1):
             src, bars, tgt = line.partition("|||")
             if not bars:
                 raise FormatError("no ||| between source and target", where=f"{path}:{number}")
@@ -82,13 +81,3 @@ class ParallelText:
                     raise InputError(f"sentence {number:,} holds a line break or a zero byte", where=str(path))
         write_lines(Path(src_path), list(self.src))
         write_lines(Path(tgt_path), list(self.tgt))
-
-
-def _sentences(path: Path) -> list[str]:
-    sentences = []
-    for number, raw in enumerate(read_lines(path, LoadReport(str(path))), start=1):
-        try:
-            sentences.append(raw.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            raise FormatError("not UTF-8", where=f"{path}:{number}", remedy="save it as UTF-8") from error
-    return sentences

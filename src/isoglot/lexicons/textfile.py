@@ -16,7 +16,7 @@ from isoglot.errors import FormatError, InputError
 from isoglot.files import atomic_path
 from isoglot.spaces.report import LoadReport
 
-__all__ = ["read_lines", "write_lines"]
+__all__ = ["read_lines", "read_sentences", "write_lines"]
 
 _HTML = re.compile(rb"\s*(<!doctype\s+html|<html[\s>]|<head>|<\?xml\s)", re.IGNORECASE)
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -54,6 +54,17 @@ def read_lines(path: Path, report: LoadReport, *, blank: bool = False) -> list[b
     if not lines[-1]:
         lines.pop()
     return lines
+
+
+def read_sentences(path: Path) -> list[str]:
+    """The file's lines as text, blank ones too; what is not UTF-8 is an error with its line."""
+    sentences = []
+    for number, raw in enumerate(read_lines(path, LoadReport(str(path))), start=1):
+        try:
+            sentences.append(raw.decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise FormatError("not UTF-8", where=f"{path}:{number}", remedy="save it as UTF-8") from error
+    return sentences
 
 
 def write_lines(path: Path, lines: list[str]) -> None:

@@ -16,8 +16,7 @@ import math
 from pathlib import Path
 
 from isoglot.errors import FormatError, InputError
-from isoglot.lexicons.textfile import read_lines
-from isoglot.spaces.report import LoadReport
+from isoglot.lexicons.textfile import read_sentences
 
 __all__ = ["WmtSegment", "read_wmt"]
 
@@ -97,7 +96,7 @@ def _output_file(folder: Path, judgement: _Judgement) -> Path:
 
 
 def _judgements(path: Path) -> list[_Judgement]:
-    lines = _decoded(path)
+    lines = read_sentences(path)
     header = lines[0].split()
     missing = [column for column in _COLUMNS if column not in header]
     if missing:
@@ -136,15 +135,5 @@ def _score(text: str, where: str) -> float:
 
 def _text(path: Path, known: dict[Path, list[str]]) -> list[str]:
     if path not in known:
-        known[path] = _decoded(path)
+        known[path] = read_sentences(path)
     return known[path]
-
-
-def _decoded(path: Path) -> list[str]:
-    lines = []
-    for number, raw in enumerate(read_lines(path, LoadReport(str(path))), start=1):
-        try:
-            lines.append(raw.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            raise FormatError("not UTF-8", where=f"{path}:{number}", remedy="save it as UTF-8") from error
-    return lines
