@@ -503,3 +503,11 @@ def test_bad_gold_folders_are_one_line(fail, here, gold_folder, parallel):
 )  # fmt: skip
 def test_help_has_examples(run, command):
     assert f"isoglot {' '.join(command)}" in run(*command, "--help").stdout.split("Examples")[1]
+
+
+@pytest.mark.parametrize("command", ["extract", "align"])
+def test_a_dry_run_tells_the_cost_and_writes_nothing(run, here, command):
+    done = run("contextual", command, "north.txt", "south.txt", *LANGUAGES, "--encoder", "E", "--dry-run", "-o", "out")
+    assert "800 sentences" in done.stderr
+    assert "minutes to encode here" in done.stderr
+    assert not (here / "out").exists()

@@ -27,6 +27,8 @@ from isoglot.cli.options import Json
 
 __all__ = ["app"]
 
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how much there is to encode and how long it takes.")]
+
 app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 
 
@@ -53,6 +55,7 @@ def extract(
     device: Device = "auto",
     dtype: Dtype = "auto",
     cache: Cache = None,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Parallel text to matched vectors of words in context: what every aligner can learn from.
@@ -69,6 +72,7 @@ def extract(
     """
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import link_settings, open_encoder, open_links, open_parallel
+    from isoglot.encoders.estimate import estimate_encoding
     from isoglot.encoders.fitting import tokenise
     from isoglot.encoders.linking import check_linking
     from isoglot.encoders.pairs import extract_to
@@ -83,6 +87,9 @@ def extract(
         known = known if known is None or limit is None else known[:limit]
         tokenised = tokenise(text, segmenter, links=known, links_name=str(links))
         model = open_encoder(encoder, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
+        if dry_run:
+            say(estimate_encoding(model, [*tokenised.src, *tokenised.tgt]).sentence())
+            return
         found = extract_to(output, model, tokenised, method=method, settings=chosen, progress=progress)
     facts = {
         "output": str(output),
@@ -135,6 +142,7 @@ def align(
     dtype: Dtype = "auto",
     cache: Cache = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Where all random choices come from.")] = 0,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Align an encoder across two languages: parallel text in, an encoder with one space for both out.
@@ -153,6 +161,8 @@ def align(
     from isoglot.cli.console import print_json, progress_bars, result_table, say
     from isoglot.cli.encoder_options import link_settings, open_encoder, open_links, open_parallel
     from isoglot.cli.inputs import parse_aligner
+    from isoglot.encoders.estimate import estimate_encoding
+    from isoglot.encoders.fitting import tokenise
     from isoglot.encoders.linking import check_linking
     from isoglot.errors import ConfigError
     from isoglot.files import check_replaceable
@@ -170,6 +180,10 @@ def align(
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
         model = open_encoder(encoder, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
+        if dry_run:
+            tokenised = tokenise(text, segmenter)
+            say(estimate_encoding(model, [*tokenised.src, *tokenised.tgt]).sentence())
+            return
         outcome = align_and_test(
             model,
             text,

@@ -108,6 +108,12 @@ class Encoder:
         mapped._maps = maps
         return mapped
 
+    def without_cache(self) -> Encoder:
+        """The same encoder, which neither looks into a cache nor keeps anything there."""
+        bare = copy.copy(self)
+        bare._cache = None
+        return bare
+
     @property
     def mapped(self) -> bool:
         """Whether vectors come out through learned maps, which are those of one language."""
