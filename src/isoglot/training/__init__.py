@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from isoglot.training.batch import Encoded, PairBatch, Side, inverse_frequencies, make_pair, make_side, word_vectors
-from isoglot.training.objectives import EncodedBatch, Objective, objective, parse_recipe, preset
+from isoglot.training.batch import Encoded, PairBatch, Side, make_pair, make_side, word_vectors
+from isoglot.training.objectives import EncodedBatch, Objective, inverse_frequencies, objective, parse_recipe, preset
 from isoglot.training.sinkhorn import sinkhorn_divergence, transport_plan
 
 __all__ = [

@@ -1,0 +1,147 @@
+"""WordOT: what it costs to carry the words of a sentence to those of its translation (Alqahtani et al. 2021).
+
+No links between words are needed, as the transport finds them, many to many. Eq. 2 of the paper has a minus before the
+divergence, but it is minimised. Its text says that costs are Euclidean distances; its software, geomloss, takes half
+their squares by default, and so do we. Transports are independent: of each sentence pair, and so of each pair of
+languages.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from isoglot.encoders.pieces import POOLINGS
+from isoglot.errors import InputError
+from isoglot.training.batch import Encoded
+from isoglot.training.objectives.base import EncodedBatch, Objective, ObjectiveInfo
+from isoglot.training.sinkhorn import COSTS, sinkhorn_divergence
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["TransportObjective", "WordOT", "inverse_frequencies"]
+
+
+@dataclasses.dataclass(frozen=True)
+class TransportObjective(Objective):
+    """The mean, over sentence pairs that have words on both sides, of their Sinkhorn divergence.
+
+    Args:
+        cost: "half-squared" distance, "euclidean" or "cosine".
+        mass: how much of its sentence a word is, "uniform", or as "norm" has it: its vector's length (Yokoi et al.
+            2020), as a constant.
+        blur, scaling, reach, debias, iterations: see `sinkhorn_divergence`; the defaults are those of geomloss. A reach
+            makes the transport unbalanced: words that are farther from all others are rather left behind.
+    """
+
+    cost: str = "half-squared"
+    mass: str = "uniform"
+    blur: float = 0.05
+    scaling: float = 0.5
+    reach: float | None = None
+    debias: bool = True
+    iterations: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.choose("cost", COSTS)
+        self.choose("mass", self._masses())
+        self.require("blur", 0 < self.blur < math.inf, "must be above 0")
+        self.require("scaling", 0 < self.scaling < 1, "must lie between 0 and 1")
+        self.require("reach", self.reach is None or 0 < self.reach < math.inf, "must be above 0 or none")
+        self.require("iterations", self.iterations >= 0, "must not be negative")
+
+    def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
+        src, tgt = batch.encoded("src"), batch.encoded("tgt")
+        (X, x_mask), (Y, y_mask) = self._points(src), self._points(tgt)
+        values = sinkhorn_divergence(
+            X,
+            Y,
+            x_mask,
+            y_mask,
+            cost=self.cost,
+            blur=self.blur,
+            scaling=self.scaling,
+            weights=None if self.mass == "uniform" else (self._mass(src, X), self._mass(tgt, Y)),
+            reach=self.reach,
+            debias=self.debias,
+            iterations=self.iterations,
+        )
+        return values.sum(), int((x_mask.any(1) & y_mask.any(1)).sum())
+
+    def _masses(self) -> tuple[str, ...]:
+        return ("uniform", "norm")
+
+    def _mass(self, encoded: Encoded, points: Tensor) -> Tensor:
+        lengths: Tensor = points.detach().norm(dim=-1)
+        return lengths
+
+    @abstractmethod
+    def _points(self, encoded: Encoded) -> tuple[Tensor, Tensor]:
+        """What is carried: vectors (B, n, d) and their mask (B, n)."""
+
+
+@dataclasses.dataclass(frozen=True)
+class WordOT(TransportObjective):
+    """The Sinkhorn divergence between the word vectors of a sentence and of its translation.
+
+    Args:
+        mass: "uniform", "norm", or "tfidf", which asks for a batch with inverse frequencies of words.
+        pooling: the vector of a word is that of its "last" token, of its "first", or the "mean".
+
+    >>> WordOT(pooling="mean", reach=2.0).needs
+    frozenset({'words'})
+    """
+
+    pooling: str = "last"
+
+    objective = ObjectiveInfo(
+        name="word_ot",
+        summary="carry the words of a sentence to those of its translation, whichever fit",
+        paper="Alqahtani et al. 2021",
+        needs=frozenset({"words"}),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.choose("pooling", POOLINGS)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return self.objective.needs | ({"idf"} if self.mass == "tfidf" else set())
+
+    def _masses(self) -> tuple[str, ...]:
+        return (*super()._masses(), "tfidf")
+
+    def _mass(self, encoded: Encoded, points: Tensor) -> Tensor:
+        if self.mass == "norm":
+            return super()._mass(encoded, points)
+        idf = encoded.side.idf
+        if idf is None or idf.shape != points.shape[:2]:
+            raise InputError("the batch has no inverse frequencies of words", remedy="give idf to make_pair")
+        # Each occurrence is a point by itself, so the frequency within the sentence is there already.
+        return idf
+
+    def _points(self, encoded: Encoded) -> tuple[Tensor, Tensor]:
+        return encoded.word_vectors(self.pooling)
+
+
+def inverse_frequencies(sentences: Iterable[Sequence[str]]) -> dict[str, float]:
+    """How telling a word is: 1 + log((1 + n) / (1 + k)) if k of the n sentences have it, so never 0.
+
+    A word that stands f times in a sentence is there with f points, each of this weight: together that is its TF-IDF.
+
+    >>> found = inverse_frequencies([["the", "cat"], ["the", "dog"], ["the", "the"]])
+    >>> round(found["the"], 3), round(found["cat"], 3)
+    (1.0, 1.693)
+    """
+    n, counts = 0, Counter[str]()
+    for words in sentences:
+        n += 1
+        counts.update(set(words))
+    return {word: 1 + math.log((1 + n) / (1 + k)) for word, k in counts.items()}
