@@ -16,7 +16,7 @@ __all__ = ["evaluation_rows", "retrieval_rows", "word_alignment_rows", "write_ta
 
 Record = Mapping[str, Any]
 Table = tuple[list[str], list[list[str]]]
-_COLOURS = ("--soft", "--src", "--tgt", "--good", "--bad", "--link")
+_COLOURS = ("--line", "--src", "--tgt", "--good", "--bad", "--text")
 
 
 def retrieval_rows(records: Sequence[Record], score: str = "csls") -> Table:
