@@ -187,7 +187,7 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 123
         ("just some words\nin a text file\n", "no line holds"),
         (bytes(range(256)) * 20, "binary data"),
         ("a 1 2\n".encode("utf-16"), "UTF-16"),
-        (gzip.compress(PAGE.encode()), "web page"),
+        (gzip.compress(PAGE.encode(), mtime=0), "web page"),
         (ROWS + "bad line\n" * 40, "cannot be used"),
         (b"".join(b"\xe9%d 1 2\n" % i for i in range(30)), "not UTF-8"),
         (b"\x93NUMPY\x01\x00v\x00{'descr'", "bare numpy matrix"),
