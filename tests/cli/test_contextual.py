@@ -511,3 +511,9 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(run, here, command):
     assert "800 sentences" in done.stderr
     assert "minutes to encode here" in done.stderr
     assert not (here / "out").exists()
+
+
+def test_an_aligned_folder_takes_no_other_layer(run, fail):
+    run("contextual", "align", "north.txt", "south.txt", *LANGUAGES, "--encoder", "E", "-o", "aligned")
+    said = fail("evaluate", "tatoeba", "test.north", "test.south", *LANGUAGES, "--encoder", "aligned", "--layer", "1")
+    assert "has its own layer" in said

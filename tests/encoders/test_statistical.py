@@ -111,3 +111,50 @@ def test_sentences_too_long_for_a_model_are_named():
 def test_the_table_says_what_each_model_is():
     assert set(LIMITS) | {"eflomal"} == set(MODELS)
     assert all(row.summary and row.paper and row.seed for row in MODELS.values())
+
+
+@pytest.fixture
+def stand_in(tmp_path, monkeypatch):
+    """A program of eflomal's name, which reads the text it is given and does what the test says with it."""
+
+    def install(body: str) -> None:
+        program = tmp_path / "eflomal-align"
+        head = f"#!{sys.executable}\nimport sys\narguments = dict(zip(sys.argv[1::2], sys.argv[2::2]))\n"
+        program.write_text(head + body, "utf-8")
+        program.chmod(0o755)
+        monkeypatch.setenv("PATH", str(tmp_path))
+
+    return install
+
+
+def test_what_an_eflomal_program_writes_is_read(stand_in):
+    # Links words of the same number forwards, and all words with the first one backwards.
+    stand_in(
+        "pairs = list(zip(open(arguments['-s']), open(arguments['-t'])))\n"
+        "with open(arguments['-f'], 'w') as there, open(arguments['-r'], 'w') as back:\n"
+        "    for src, tgt in pairs:\n"
+        "        n, m = len(src.split()), len(tgt.split())\n"
+        "        there.write(' '.join(f'{i}-{i}' for i in range(min(n, m))) + '\\n')\n"
+        "        back.write(' '.join(f'0-{j}' for j in range(m)) + '\\n')\n"
+    )
+    links = statistical_align([["a", "b c"], [], ["d"]], [["x", "y"], ["z"], ["w", "v"]], "eflomal", "intersection")
+    assert [sorted(pair.sure) for pair in links] == [[(0, 0)], [], [(0, 0)]]
+    links = statistical_align([["a", "b c"]], [["x", "y"]], "eflomal", "union")
+    assert sorted(links[0].sure) == [(0, 0), (0, 1), (1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("sys.exit('no memory left')", "eflomal-align failed: no memory left"),
+        ("pass", "it wrote nothing"),
+        (
+            "for flag in ('-f', '-r'):\n    open(arguments[flag], 'w').write('0-0\\n0-0\\n')",
+            "links of 2 pairs, not 1",
+        ),
+    ],
+)
+def test_an_eflomal_program_that_fails_is_told(stand_in, body, said):
+    stand_in(body + "\n")
+    with pytest.raises(InputError, match=said):
+        statistical_align([["a"]], [["x"]], "eflomal")

@@ -115,10 +115,13 @@ def open_encoders(
     """An encoder for each language: one and the same, or with the map of each where the folder holds an aligned one."""
     from isoglot.encoders import Encoder
     from isoglot.encoders.maps import is_aligned_folder
+    from isoglot.errors import ConfigError
 
     if not is_aligned_folder(Path(name)):
         only = open_encoder(name, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
         return only, only
+    if layer not in (None, "-1") or pooling not in (None, "mean"):
+        raise ConfigError("an aligned encoder has its own layer and pooling", where=name, remedy="leave them out")
     first, second = (
         Encoder(name, device=device, dtype=dtype, cache=cache, lang=lang, progress=progress) for lang in languages
     )

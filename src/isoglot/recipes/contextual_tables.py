@@ -92,7 +92,9 @@ def retrieval_table(
         text = shuffled(catalogue.load_parallel(lang, "en") if load is None else load(lang), train + test, seed)
         linked: dict[str, list[WordLinks]] = {}
         for variant in variants:
-            key = _key("retrieval", encoder, lang, dataclasses.asdict(variant), train, test, seed, _digest(text))
+            key = _key(
+                "retrieval", _identity(encoder), lang, dataclasses.asdict(variant), train, test, seed, _digest(text)
+            )
             place = output / "runs" / f"{lang}-{_slug(variant.name)}.json"
             row = earlier_run(place, key)
             if row is None:
@@ -155,7 +157,9 @@ def word_alignment_table(
         ]
         for kind, method, find in finders:
             learned = _digest(taught) if kind == "aligned" and taught is not None else ""
-            key = _key("words", encoder, layer, kind, method, seed, _digest(text), _fingerprint(gold), learned)
+            key = _key(
+                "words", _identity(encoder), layer, kind, method, seed, _digest(text), _fingerprint(gold), learned
+            )
             place = output / "runs" / f"{name}-{_slug(f'{kind} {method}')}.json"
             row = earlier_run(place, key)
             if row is None:
@@ -197,7 +201,9 @@ def evaluation_table(
         learned: tuple[Encoder, Encoder] | None = None
         for remapped in (False, True):
             for ngram in (1, 2):
-                key = _key("rfeval", encoder, layer, judged, ngram, remapped, method, lines, seed, _digest(text))
+                key = _key(
+                    "rfeval", _identity(encoder), layer, judged, ngram, remapped, method, lines, seed, _digest(text)
+                )
                 place = output / "runs" / f"rfeval-{pair}-{ngram}-{'after' if remapped else 'before'}.json"
                 row = earlier_run(place, key)
                 if row is None:
@@ -292,6 +298,13 @@ def _values(results: Sequence[Result]) -> dict[str, Any]:
         name = result.metric if score is None else f"{result.metric} {score}"
         found[name] = {"value": result.value, "interval": result.interval, "n": result.n}
     return found
+
+
+def _identity(encoder: str) -> list[Any]:
+    """The encoder's name and, of a folder, its files: another model in the same folder is another encoder."""
+    folder = Path(encoder)
+    files = [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
+    return [encoder, sorted((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files)]
 
 
 def _key(*parts: Any) -> str:
