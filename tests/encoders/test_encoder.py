@@ -341,7 +341,7 @@ def test_half_precision_without_instructions_for_it(tiny_folder, monkeypatch, dt
 
     short = {"bfloat16": "bf16", "float16": "fp16"}[dtype]
     monkeypatch.setattr(torch.ops.mkldnn, f"_is_mkldnn_{short}_supported", lambda: False)
-    with pytest.raises(ConfigError, match=f"this machine's CPU has no {dtype}; use --dtype float32"):
+    with pytest.raises(ConfigError, match=f"this machine's CPU has no {dtype}; use float32"):
         Encoder(tiny_folder, dtype=dtype)
 
 

@@ -23,7 +23,7 @@ from isoglot.errors import ConfigError, FormatError, InputError, IsoglotError, M
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["DTYPES", "LoadedModel", "TokenMap", "quiet"]
+__all__ = ["DTYPES", "LoadedModel", "TokenMap", "check_native", "layer_stack", "load_masked_model", "quiet"]
 
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
@@ -72,11 +72,22 @@ class LoadedModel:
             raise InputError(f"{config.model_type} is no plain encoder", where=str(name), remedy="name one like BERT")
         self._made_up = _made_up(loading["missing_keys"], str(name))
         self._model.eval().to(self.device)
+        self._whole = self._model
         self.depth = int(config.num_hidden_layers)
         self.width = int(config.hidden_size)
         self.longest = _longest(config, self.tokenizer)
         if self.tokenizer.pad_token_id is None:
             raise InputError("its tokenizer has no padding token", where=str(name), remedy="name an encoder like BERT")
+
+    @property
+    def network(self) -> Any:
+        """The transformers model itself, for those who train it."""
+        return self._model
+
+    def adopt(self, whole: Any) -> None:
+        """Take a model with a head, whose encoder is run and trained from now on; `save` writes the head too."""
+        self._whole = whole.eval().to(self.device)
+        self._model = whole.base_model
 
     def fingerprint(self) -> str:
         """A short digest that tells models apart: settings, and samples of all weights."""
@@ -154,12 +165,11 @@ class LoadedModel:
     @contextlib.contextmanager
     def _cut(self, top: int) -> Iterator[None]:
         """Run with the layers up to `top` only, where we know that this changes nothing below."""
-        place = _STACKS.get(str(self.config.model_type))
-        parent: Any = None if place is None else getattr(self._model, place, None)
-        stack = None if parent is None else getattr(parent, "layer", None)
+        stack = layer_stack(self._model)
         if stack is None or len(stack) != self.depth or not 0 < top < self.depth:
             yield
             return
+        parent = getattr(self._model, _STACKS[str(self.config.model_type)])
         parent.layer = stack[:top]
         try:
             yield
@@ -173,7 +183,7 @@ class LoadedModel:
 
     def _save(self, folder: Path, depth: int | None) -> None:
         if depth is None or depth == self.depth:
-            self._model.save_pretrained(folder)
+            self._whole.save_pretrained(folder)
         else:
             place = _STACKS.get(str(self.config.model_type))
             if place is None:
@@ -191,6 +201,30 @@ class LoadedModel:
     def can_be_cut(self) -> bool:
         """Whether `save` can leave off upper layers."""
         return str(self.config.model_type) in _STACKS
+
+
+def layer_stack(network: Any) -> Any:
+    """The list of a transformers model's layers, or None for architectures that we do not know."""
+    parent = getattr(network, _STACKS.get(str(network.config.model_type), ""), None)
+    return getattr(parent, "layer", None)
+
+
+def load_masked_model(loaded: LoadedModel) -> Any:
+    """The same model with its head for masked tokens; `loaded` goes on with the encoder in it."""
+    torch, transformers = _libraries()
+    with quiet(), _clear(loaded.folder):
+        whole, loading = transformers.AutoModelForMaskedLM.from_pretrained(
+            loaded.folder, dtype=getattr(torch, loaded.dtype), output_loading_info=True
+        )
+    missing = sorted(name for name in loading["missing_keys"] if "position_ids" not in name)
+    if missing:
+        raise InputError(
+            f"has no head for masked tokens ({missing[0]} and {len(missing) - 1} more are missing)",
+            where=loaded.folder,
+            remedy="leave mlm and tlm out, or name a masked language model",
+        )
+    loaded.adopt(whole)
+    return whole
 
 
 def _add(torch: Any, out: Any, states: Any, pieces: Sequence[Piece], token_map: TokenMap | None) -> None:
@@ -246,12 +280,17 @@ def _dtype(torch: Any, dtype: str, device: str) -> str:
     if dtype == "auto":
         return "float16" if device.startswith("cuda") else "float32"
     if device == "cpu" and dtype != "float32":
-        # Without instructions for it, half precision on a CPU is emulated: many times slower, and no smaller on disk.
-        check = {"bfloat16": "_is_mkldnn_bf16_supported", "float16": "_is_mkldnn_fp16_supported"}[dtype]
-        native = getattr(torch.ops.mkldnn, check, None)  # torch can be built without mkldnn
-        if native is None or not native():
-            raise ConfigError(f"this machine's CPU has no {dtype}", remedy="use --dtype float32")
+        check_native(dtype)
     return dtype
+
+
+def check_native(dtype: str) -> None:
+    """Refuse half precision on a CPU without instructions for it: emulated it is many times slower, and no smaller."""
+    torch, _ = _libraries()
+    check = {"bfloat16": "_is_mkldnn_bf16_supported", "float16": "_is_mkldnn_fp16_supported"}[dtype]
+    native = getattr(torch.ops.mkldnn, check, None)  # torch can be built without mkldnn
+    if native is None or not native():
+        raise ConfigError(f"this machine's CPU has no {dtype}", remedy="use float32")
 
 
 def _longest(config: Any, tokenizer: Any) -> int:

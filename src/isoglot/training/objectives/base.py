@@ -31,6 +31,8 @@ __all__ = [
     "Objective",
     "ObjectiveInfo",
     "Predictions",
+    "check_type",
+    "known",
     "objective",
     "objectives",
     "parse_recipe",
@@ -119,7 +121,7 @@ class Objective(ABC):
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            _check_type(field.name, getattr(self, field.name), str(field.type))
+            check_type(field.name, getattr(self, field.name), str(field.type))
         self.require("weight", 0 <= self.weight < math.inf, "must be finite and not negative")
 
     @property
@@ -170,10 +172,10 @@ def objective(name: str, settings: Mapping[str, Any] | None = None) -> Objective
     >>> objective("word-ot", {"blur": 0.1}).blur
     0.1
     """
-    cls: type[Objective] = _known(name.replace("-", "_"), objectives(), "objective")
+    cls: type[Objective] = known(name.replace("-", "_"), objectives(), "objective")
     fields = {field.name: field for field in dataclasses.fields(cls)}
     for key in settings or {}:
-        _known(key, fields, f"setting of {cls.objective.name}")
+        known(key, fields, f"setting of {cls.objective.name}")
     return cls(**(settings or {}))
 
 
@@ -209,7 +211,7 @@ def preset(name: str) -> list[Objective]:
     >>> [one.objective.name for one in preset("wordot")]
     ['word_ot', 'anchor']
     """
-    return parse_recipe(_known(name, PRESETS, "preset"))
+    return parse_recipe(known(name, PRESETS, "preset"))
 
 
 def _terms(recipe: str) -> list[tuple[str, float]]:
@@ -226,15 +228,16 @@ def _terms(recipe: str) -> list[tuple[str, float]]:
     return terms
 
 
-def _known(name: str, table: Mapping[str, Any], kind: str) -> Any:
+def known(name: str, table: Mapping[str, Any], kind: str, where: str | None = None) -> Any:
+    """The entry of a table; an unknown name is an error that tells the nearest one."""
     if name not in table:
         near = difflib.get_close_matches(name, table, n=1)
         remedy = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(table)}"
-        raise ConfigError(f"unknown {kind} {name!r}", remedy=remedy)
+        raise ConfigError(f"unknown {kind} {name!r}", where=where, remedy=remedy)
     return table[name]
 
 
-def _check_type(name: str, value: Any, kind: str) -> None:
+def check_type(name: str, value: Any, kind: str) -> None:
     """Settings come from files, where a number may be a text."""
     right: dict[str, tuple[type, ...]] = {"float": (int, float), "int": (int,), "bool": (bool,), "str": (str,)}
     base, _, optional = kind.partition(" | ")

@@ -1,0 +1,130 @@
+"""States of a run on disk, complete or not there at all: weights, Adam's averages, and the numbers to go on from.
+
+Tensors are kept in safetensors and all else in JSON, so that nothing is unpickled. Random numbers need no place of
+their own: batches, masks and dropout of a step follow from the seed and the step's number.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from isoglot.errors import FormatError, InputError
+from isoglot.files import atomic_directory, atomic_path
+
+__all__ = [
+    "check_room",
+    "latest_checkpoint",
+    "load_tensors",
+    "read_json",
+    "save_checkpoint",
+    "save_tensors",
+    "write_json",
+]
+
+#: Checkpoints that stay: should the disk damage the newest, there is one more.
+KEPT = 2
+_TENSORS, _STATE = "tensors.safetensors", "state.json"
+
+
+def save_checkpoint(folder: Path, step: int, tensors: Mapping[str, Any], state: Mapping[str, Any]) -> Path:
+    """Write a checkpoint into its own folder, then remove the oldest ones."""
+    place = folder / f"step-{step:08d}"
+    try:
+        with atomic_directory(place, marker=_STATE) as temporary:
+            _write_tensors(temporary / _TENSORS, tensors)
+            (temporary / _STATE).write_text(json.dumps({"step": step, **state}) + "\n", "utf-8")
+            for name in (_TENSORS, _STATE):
+                with (temporary / name).open("rb") as stream:
+                    os.fsync(stream.fileno())
+    except OSError as error:
+        raise _cannot_write(place, error) from error
+    for old in _complete(folder)[:-KEPT]:
+        shutil.rmtree(old)
+    return place
+
+
+def latest_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
+    """Tensors and state of the newest checkpoint, or None if there is none."""
+    found = _complete(folder)
+    if not found:
+        return None
+    return load_tensors(found[-1] / _TENSORS), read_json(found[-1] / _STATE)
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
+    """Write tensors into one file, atomically."""
+    try:
+        with atomic_path(path) as temporary:
+            _write_tensors(temporary, tensors)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def load_tensors(path: Path) -> dict[str, Any]:
+    """Tensors of a file by name."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return dict(load_file(path))
+    except (OSError, SafetensorError) as error:
+        remedy = f"remove the folder {path.parent.name} to go on from the checkpoint before"
+        raise FormatError(f"cannot be read: {error}", where=str(path), remedy=remedy) from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """An object of a JSON file."""
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    except ValueError as error:
+        raise FormatError(f"no JSON: {error}", where=str(path)) from error
+    if not isinstance(found, dict):
+        raise FormatError("no JSON object", where=str(path))
+    return found
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write an object as JSON, atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+
+def check_room(folder: Path, needed: int) -> None:
+    """Raise before a long run whose states would not fit on the disk."""
+    there = folder
+    while not there.exists():
+        there = there.parent
+    free = shutil.disk_usage(there).free
+    if free < needed:
+        raise InputError(
+            f"the run will write up to {needed / 1e6:,.0f} MB, but only {free / 1e6:,.0f} MB are free",
+            where=str(folder),
+            remedy="make room or choose another --output",
+        )
+
+
+def _complete(folder: Path) -> list[Path]:
+    # A folder gets its name when all is in it, so that whatever has one is complete.
+    return sorted(folder.glob("step-????????"))
+
+
+def _write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
+    from safetensors.torch import save_file
+
+    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
+
+
+def _cannot_write(path: Path, error: OSError) -> InputError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    remedy = (
+        "make room and resume the run: the checkpoint before is still there" if full else "is the disk still there?"
+    )
+    return InputError(f"cannot be written: {error.strerror or error}", where=str(path), remedy=remedy)

@@ -1,0 +1,164 @@
+"""What a run writes down for people: its log, what it began with, and the batch at which it had to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import math
+import signal
+import statistics
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from isoglot.errors import InputError
+from isoglot.files import atomic_path
+from isoglot.training.checkpoint import read_json, write_json
+from isoglot.training.corpus import Drawn
+
+__all__ = ["Guard", "StepRecord", "Stopped", "Trained", "begin_or_match", "cut_log", "interrupts", "log_step"]
+
+#: Losses that a new one is compared with, and how many there must be for that.
+REMEMBERED, _ENOUGH = 50, 10
+
+
+@dataclasses.dataclass(frozen=True)
+class StepRecord:
+    """What a step did, for logs and for people who watch.
+
+    Args:
+        terms: by objective, its mean over all items of the step, without its weight.
+        pairs: by pair of languages, the weighted loss.
+        evaluation: figures measured after this step, if any.
+    """
+
+    step: int
+    steps: int
+    loss: float
+    terms: Mapping[str, float]
+    pairs: Mapping[str, float]
+    rate: float
+    gradient: float
+    tokens: int
+    seconds: float
+    evaluation: Mapping[str, float] | None = None
+
+    def record(self) -> dict[str, Any]:
+        """As plain data for the log."""
+        found = dataclasses.asdict(self)
+        if self.evaluation is None:
+            del found["evaluation"]
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """How a run ended: steps taken, the step whose weights were kept, figures before and of those weights."""
+
+    steps: int
+    chosen: int
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+    early: bool
+    seconds: float
+
+
+class Stopped(InputError):
+    """The run was interrupted and can go on."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Guard:
+    """Stops a run whose loss is no number, or far above those before, and keeps the sentences for inspection.
+
+    Args:
+        explode: how many times the median of the last losses is too much.
+        writes: whether this process is the one that writes.
+    """
+
+    folder: Path
+    explode: float
+    writes: bool
+
+    def check(self, value: float, step: int, one: Drawn, terms: Mapping[str, Any], losses: Sequence[float]) -> None:
+        """Look at the loss of a batch."""
+        if not math.isfinite(value):
+            self.halt(f"the loss is {value}", step, [one], terms)
+        usual = statistics.median(losses) if len(losses) >= _ENOUGH else math.inf
+        if value > self.explode * max(usual, 1e-6):
+            self.halt(f"the loss is {value:,.3g}, usually {usual:,.3g}", step, [one], terms)
+
+    def halt(self, what: str, step: int, drawn: Sequence[Drawn], terms: Mapping[str, Any]) -> NoReturn:
+        """Keep the batches and stop."""
+        place = self.folder / "stopped.json"
+        if self.writes:
+            content = {
+                "step": step + 1,
+                "what": what,
+                "terms": {name: [str(float(total)), count] for name, (total, count) in terms.items()},
+                "batches": [{"pair": one.pair.pair, "src": one.src, "tgt": one.tgt} for one in drawn],
+            }
+            write_json(place, content)
+        names = ", ".join(dict.fromkeys(one.pair.pair for one in drawn))
+        raise InputError(
+            f"{what} in step {step + 1:,} ({names}); its sentences are kept in {place}",
+            where=str(self.folder),
+            remedy="look at them, or start again with a smaller learning rate",
+        )
+
+
+def log_step(folder: Path, record: StepRecord) -> None:
+    """Add a line to the log."""
+    with (folder / "log.jsonl").open("a", encoding="utf-8") as stream:
+        stream.write(json.dumps(record.record()) + "\n")
+
+
+def cut_log(folder: Path, step: int) -> None:
+    """Leave out what was logged after a checkpoint: it will come again."""
+    path = folder / "log.jsonl"
+    if path.exists():
+        # A killed run may have left half a line.
+        lines = [line for line in path.read_text("utf-8").splitlines() if line.endswith("}")]
+        kept = [line for line in lines if json.loads(line)["step"] <= step]
+        with atomic_path(path) as temporary:
+            temporary.write_text("".join(f"{line}\n" for line in kept), "utf-8")
+
+
+def begin_or_match(folder: Path, identity: Mapping[str, Any], *, writes: bool) -> None:
+    """Write down what a run begins with; one that goes on must have the same encoder, texts and settings."""
+    place = folder / "run.json"
+    if place.exists():
+        kept = read_json(place)
+        for part, value in json.loads(json.dumps(identity)).items():
+            if kept.get(part) != value:
+                raise InputError(
+                    f"this folder holds a run with another {part.removesuffix('s')}",
+                    where=str(folder),
+                    remedy="choose another output folder, or give what the run began with",
+                )
+    elif writes:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(place, identity)
+
+
+@contextlib.contextmanager
+def interrupts() -> Iterator[list[int]]:
+    """Ctrl-C and a polite kill end the run after the step in work; a second one ends it at once."""
+    seen: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield seen
+        return
+
+    def note(number: int, frame: Any) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield seen
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,87 @@
+"""Lines of a text that may be larger than memory, in any order: only where each begins is kept.
+
+Shuffling such a text through a buffer would neither mix it well nor let a stopped run go on at the same line; with
+eight bytes a line there is no need to.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.errors import FormatError
+from isoglot.lexicons.textfile import read_sentences
+from isoglot.progress import Progress, silent
+
+__all__ = ["TextLines", "open_lines"]
+
+_BLOCK = 1 << 24
+_MARK = b"\xef\xbb\xbf"
+#: First bytes of packed files and of UTF-16: such text is read as a whole.
+_PACKED = (b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\xff\xfe", b"\xfe\xff")
+
+
+def open_lines(path: Path | str, progress: Progress = silent) -> Sequence[str]:
+    """The lines of a file, left on disk if it is plain text, in memory if it is packed."""
+    path = Path(path)
+    if path.is_file():
+        with path.open("rb") as stream:
+            head = stream.read(_BLOCK)
+        # What is small, odd or wrong is left to the reader that knows all oddities and names each error.
+        if len(head) == _BLOCK and not head.startswith(_PACKED) and b"\0" not in head and b"\n" in head:
+            return TextLines(path, progress)
+    return read_sentences(path)
+
+
+class TextLines(Sequence[str]):
+    """The lines of a plain text file, read when they are asked for.
+
+    Args:
+        path: UTF-8 text; lines end in a line feed, with or without a carriage return before it.
+    """
+
+    def __init__(self, path: Path | str, progress: Progress = silent) -> None:
+        self.path = Path(path)
+        size = self.path.stat().st_size
+        starts = [np.array([0], dtype=np.int64)]
+        with self.path.open("rb") as stream:
+            self._view = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        for begin in range(0, size, _BLOCK):
+            block = np.frombuffer(self._view[begin : begin + _BLOCK], dtype=np.uint8)
+            starts.append(np.flatnonzero(block == ord("\n")) + begin + 1)
+            progress(f"indexing {self.path.name}", min(size, begin + _BLOCK), size)
+        bounds = np.concatenate(starts)
+        # A last line without an end counts too.
+        self._bounds = bounds if bounds[-1] == size else np.append(bounds, size)
+
+    def __len__(self) -> int:
+        return len(self._bounds) - 1
+
+    @overload
+    def __getitem__(self, number: int) -> str: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> list[str]: ...
+
+    def __getitem__(self, number: int | slice) -> str | list[str]:
+        if isinstance(number, slice):
+            return [self[one] for one in range(*number.indices(len(self)))]
+        number = range(len(self))[number]
+        raw = self._view[self._bounds[number] : self._bounds[number + 1]].rstrip(b"\r\n")
+        try:
+            return (raw.removeprefix(_MARK) if number == 0 else raw).decode("utf-8")
+        except UnicodeDecodeError as error:
+            where = f"{self.path}:{number + 1}"
+            raise FormatError("not UTF-8", where=where, remedy="save it as UTF-8") from error
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[number] for number in range(len(self)))
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Bytes of each line, its end too."""
+        return np.diff(self._bounds)

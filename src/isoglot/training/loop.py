@@ -1,0 +1,384 @@
+"""The training loop: any number of language pairs, one loss, one step; stopped at any time, it goes on to the same end.
+
+Every step takes equally many sentences of each pair of languages, sums their losses, which are computed one pair at a
+time, and moves the encoder once. Several processes (torchrun, by way of Accelerate) share the sentences of each batch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isoglot.encoders import Encoder
+from isoglot.encoders.model import check_native
+from isoglot.errors import ConfigError, InputError, MissingExtraError
+from isoglot.progress import Progress, silent
+from isoglot.training.checkpoint import (
+    check_room,
+    latest_checkpoint,
+    load_tensors,
+    save_checkpoint,
+    save_tensors,
+)
+from isoglot.training.corpus import Corpus, Sampler
+from isoglot.training.journal import (
+    REMEMBERED,
+    Guard,
+    StepRecord,
+    Stopped,
+    Trained,
+    begin_or_match,
+    cut_log,
+    interrupts,
+    log_step,
+)
+from isoglot.training.objectives.base import Objective
+from isoglot.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from isoglot.training.network import Network
+
+__all__ = ["Evaluate", "StepRecord", "Stopped", "Trained", "Trainer"]
+
+#: Adam keeps two averages of every weight, a checkpoint the weights too.
+_COPIES = 3
+
+#: Figures of the encoder as it is now; "semantic" is the one by which weights are chosen.
+Evaluate = Callable[[Encoder], Mapping[str, float]]
+
+
+class Trainer:
+    """One run in one folder.
+
+    Args:
+        encoder: trained in place.
+        folder: of the run: its log, checkpoints and best weights.
+        evaluate: figures to look at during training; only the first process is asked.
+        watch: called after every step.
+        tell: one-line notes for people.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        corpora: Sequence[Corpus],
+        objectives: Sequence[Objective],
+        settings: TrainingSettings,
+        folder: Path,
+        *,
+        evaluate: Evaluate | None = None,
+        watch: Callable[[StepRecord], None] = lambda record: None,
+        tell: Callable[[str], None] = lambda line: None,
+        progress: Progress = silent,
+    ) -> None:
+        self.encoder, self.settings, self.folder = encoder, settings, folder
+        self._evaluate, self._watch, self._tell = evaluate, watch, tell
+        self._accelerator = _accelerator(encoder, settings, objectives)
+        self.main = bool(self._accelerator.is_main_process)
+        processes = int(self._accelerator.num_processes)
+        if settings.batch < processes:
+            raise ConfigError(f"a batch of {settings.batch} cannot be shared by {processes} processes", where="batch")
+        self._identity = {
+            "encoder": encoder.model.fingerprint(),
+            "texts": {one.name: [one.digest, len(one.rows), len(one.held_out)] for one in corpora},
+            "objectives": {one.objective.name: dataclasses.asdict(one) for one in objectives},
+            "training": dataclasses.asdict(settings),
+        }
+        needs = frozenset().union(*(one.needs for one in objectives))
+        with self._accelerator.main_process_first():
+            self.sampler = Sampler(
+                corpora,
+                encoder.model.tokenizer,
+                batch=settings.batch,
+                max_length=min(settings.max_length, encoder.model.longest),
+                segmenter=settings.segmenter,
+                links=settings.links if "links" in needs else None,
+                idf="idf" in needs,
+                mixed=settings.mixed,
+                upsample=settings.upsample,
+                seed=settings.seed,
+                work=folder,
+                progress=progress,
+            )
+        self.network = self._network(objectives, processes)
+        batches = self.sampler.batches_of_an_epoch * settings.epochs
+        self.steps = settings.steps or max(1, math.ceil(batches / settings.accumulation))
+        tenth = max(1, self.steps // 10)
+        self._every = {"evaluate": settings.evaluate_every or tenth, "checkpoint": settings.checkpoint_every or tenth}
+        self._guard = Guard(folder, settings.explode, self.main)
+        self._optimiser: Any = None
+        self._wrapped: Any = None
+
+    @property
+    def trained_weights(self) -> int:
+        """How many numbers are trained."""
+        return sum(one.numel() for one in self.network.trained().values())
+
+    @property
+    def bytes_needed(self) -> int:
+        """What the run may have on disk at once: checkpoints (a third while it is written), the best and the result."""
+        whole = sum(one.numel() for one in self.network.parameters())
+        return 4 * (3 * _COPIES * self.trained_weights + 2 * self.trained_weights + 2 * whole)
+
+    def run(self) -> Trained:
+        """Train to the end, from the last checkpoint if there is one; the encoder then has the chosen weights."""
+        began = time.perf_counter()
+        if self.main:
+            check_room(self.folder, self.bytes_needed)
+        self._prepare()
+        state = self._restore()
+        if not state:
+            state = {"step": 0, "losses": [], "best": None, "waited": 0, "seconds": 0.0, "before": self._measured()}
+            self._save(state)
+        earlier = float(state["seconds"])
+        early = bool(state.get("early"))
+        with interrupts() as interrupted:
+            while state["step"] < self.steps and not early:
+                step = int(state["step"])
+                record = self._step(step, state)
+                state["step"] = step + 1
+                state["seconds"] = earlier + time.perf_counter() - began
+                last = step + 1 == self.steps
+                if last or (step + 1) % self._every["evaluate"] == 0:
+                    record, early = self._judge(record, state)
+                self._note(record)
+                stop = self._any(bool(interrupted))
+                if last or early or stop or (step + 1) % self._every["checkpoint"] == 0:
+                    state["early"] = early
+                    self._save(state)
+                if stop and not last and not early:
+                    raise Stopped(
+                        f"stopped after step {step + 1:,} of {self.steps:,}",
+                        where=str(self.folder),
+                        remedy="isoglot train resume goes on from here",
+                    )
+        best = state["best"]
+        chosen = self.settings.choose == "semantic" and best is not None
+        if chosen and best["step"] != state["step"]:
+            self._load(load_tensors(self.folder / "best.safetensors"))
+        self.network.merge_adapters()
+        self.network.eval()
+        after = best["figures"] if chosen else state.get("latest") or {}
+        self._accelerator.wait_for_everyone()
+        return Trained(
+            int(state["step"]),
+            int(best["step"]) if chosen else int(state["step"]),
+            state["before"],
+            after,
+            early,
+            float(state["seconds"]),
+        )
+
+    def time_batches(self, count: int = 2) -> tuple[float, int]:
+        """Seconds that a step will take, and tokens of it, from a few real batches; nothing is changed."""
+        import torch
+
+        drawn = [one for number in range(count + 1) for one in self.sampler.draw(number)]
+        each = len(drawn) // (count + 1)
+        seconds, tokens = 0.0, 0
+        for number, one in enumerate(drawn):
+            began = time.perf_counter()
+            pair = one.pair.to(self._accelerator.device)
+            loss, _ = self.network(pair, torch.Generator().manual_seed(number))
+            if loss.requires_grad:
+                loss.backward()
+            if number >= each:  # the first of each pair warms up
+                seconds += time.perf_counter() - began
+                tokens += int(pair.src.mask.sum() + pair.tgt.mask.sum())
+        self.network.zero_grad(set_to_none=True)
+        scale = self.settings.accumulation / count
+        return seconds * scale, int(tokens * scale)
+
+    def _network(self, objectives: Sequence[Objective], processes: int) -> Network:
+        from isoglot.training.network import Network
+
+        network = Network(
+            self.encoder.model,
+            objectives,
+            layer=self.settings.layer,
+            freeze=self.settings.freeze,
+            lora=self.settings.lora,
+            rank=int(self._accelerator.process_index),
+            processes=processes,
+            seed=self.settings.seed,
+        )
+        network.start_on(self._accelerator.device)
+        return network
+
+    def _prepare(self) -> None:
+        import torch
+
+        weights = list(self.network.trained().values())
+        # Without weight decay it is Adam; fused takes half the time.
+        optimiser = torch.optim.AdamW(weights, lr=self.settings.learning_rate, weight_decay=0.0, fused=True)
+        self._wrapped, self._optimiser = self._accelerator.prepare(self.network, optimiser)
+
+    def _step(self, step: int, state: dict[str, Any]) -> StepRecord:
+        import torch
+
+        began = time.perf_counter()
+        settings, accelerator = self.settings, self._accelerator
+        # All that is random in a step follows from its number; masks are the same in all processes, dropout is not.
+        torch.manual_seed(_seed(settings.seed, step, accelerator.process_index))
+        generator = torch.Generator().manual_seed(_seed(settings.seed, step, -1))
+        rate = settings.learning_rate * settings.rate(step, self.steps)
+        for group in self._optimiser.param_groups:
+            group["lr"] = rate
+        self._wrapped.train(settings.dropout)
+        drawn = [
+            one
+            for number in range(settings.accumulation)
+            for one in self.sampler.draw(step * settings.accumulation + number)
+        ]
+        sums: dict[str, list[float]] = {one.objective.name: [0.0, 0] for one in self.network.objectives}
+        pairs: dict[str, float] = {}
+        tokens = 0
+        for number, one in enumerate(drawn):
+            last = number + 1 == len(drawn)
+            with contextlib.nullcontext() if last else accelerator.no_sync(self._wrapped):
+                loss, terms = self._wrapped(one.pair.to(accelerator.device), generator)
+                value = self._value(terms)
+                self._guard.check(value, step, one, terms, state["losses"])
+                if loss.requires_grad:
+                    accelerator.backward(loss / settings.accumulation)
+            for name, (total, count) in terms.items():
+                sums[name][0] += float(total)
+                sums[name][1] += count
+            pairs[one.pair.pair] = pairs.get(one.pair.pair, 0.0) + value / settings.accumulation
+            tokens += int(one.pair.src.mask.sum() + one.pair.tgt.mask.sum())
+        norm = float(accelerator.clip_grad_norm_(self.network.trained().values(), settings.clip or math.inf))
+        if not math.isfinite(norm):
+            self._guard.halt(f"the gradient is {norm}", step, drawn, {})
+        self._optimiser.step()
+        self._optimiser.zero_grad(set_to_none=True)
+        loss_of_step = sum(pairs.values())
+        state["losses"] = [*state["losses"], loss_of_step / max(len(pairs), 1)][-REMEMBERED:]
+        return StepRecord(
+            step=step + 1,
+            steps=self.steps,
+            loss=loss_of_step,
+            terms={name: total / max(count, 1) for name, (total, count) in sums.items()},
+            pairs=pairs,
+            rate=rate,
+            gradient=norm,
+            tokens=tokens,
+            seconds=time.perf_counter() - began,
+        )
+
+    def _value(self, terms: Mapping[str, tuple[Any, int]]) -> float:
+        weights = {one.objective.name: one.weight for one in self.network.objectives}
+        return sum(weights[name] * float(total) / max(count, 1) for name, (total, count) in terms.items())
+
+    def _judge(self, record: StepRecord, state: dict[str, Any]) -> tuple[StepRecord, bool]:
+        """Evaluate, keep the weights if they are the best so far, and say whether waiting has been long enough."""
+        figures = self._measured()
+        if not figures:
+            return record, False
+        step, best = record.step, state["best"]
+        state["latest"] = figures
+        if best is None or figures.get("semantic", -math.inf) > best["figures"].get("semantic", -math.inf):
+            state["best"], state["waited"] = {"step": step, "figures": figures}, 0
+            if self.main:
+                save_tensors(self.folder / "best.safetensors", self.network.trained())
+        else:
+            state["waited"] += 1
+        early = 0 < self.settings.patience <= state["waited"]
+        if early:
+            self._tell(f"no better for {state['waited']} evaluations: ends after step {step:,} of {self.steps:,}")
+        return dataclasses.replace(record, evaluation=figures), early
+
+    def _measured(self) -> dict[str, float]:
+        """Figures of the encoder, the same in all processes."""
+        if self._evaluate is None:
+            return {}
+        found: list[Any] = [None]
+        if self.main:
+            self.network.eval()
+            found = [dict(self._evaluate(self.encoder))]
+        if self._accelerator.num_processes > 1:
+            from accelerate.utils import broadcast_object_list
+
+            broadcast_object_list(found)
+        return dict(found[0])
+
+    def _any(self, flag: bool) -> bool:
+        """Whether any process says so: all have to stop at the same step."""
+        if self._accelerator.num_processes == 1:
+            return flag
+        import torch
+
+        told = torch.tensor([float(flag)], device=self._accelerator.device)
+        return bool(self._accelerator.reduce(told, "sum").item() > 0)
+
+    def _note(self, record: StepRecord) -> None:
+        if self.main:
+            log_step(self.folder, record)
+            self._watch(record)
+
+    def _save(self, state: Mapping[str, Any]) -> None:
+        if self.main:
+            tensors = {f"weights/{name}": one for name, one in self.network.trained().items()}
+            averages = self._optimiser.state_dict()["state"]
+            for number, name in enumerate(self.network.trained()):
+                for key, value in averages.get(number, {}).items():
+                    tensors[f"optimiser/{name}/{key}"] = value
+            save_checkpoint(self.folder / "checkpoints", int(state["step"]), tensors, state)
+        self._accelerator.wait_for_everyone()
+
+    def _restore(self) -> dict[str, Any]:
+        """The state of the last checkpoint, whose weights and averages are put back; empty if there is none."""
+        begin_or_match(self.folder, self._identity, writes=self.main)
+        self._accelerator.wait_for_everyone()
+        found = latest_checkpoint(self.folder / "checkpoints")
+        if found is None:
+            return {}
+        tensors, state = found
+        self._load({name.removeprefix("weights/"): one for name, one in tensors.items() if name.startswith("weights/")})
+        content = self._optimiser.state_dict()
+        for number, name in enumerate(self.network.trained()):
+            prefix = f"optimiser/{name}/"
+            own = {key.removeprefix(prefix): one for key, one in tensors.items() if key.startswith(prefix)}
+            if own:
+                content["state"][number] = own
+        self._optimiser.load_state_dict(content)
+        if self.main:
+            cut_log(self.folder, int(state["step"]))
+            self._tell(f"goes on after step {state['step']:,} of {self.steps:,}")
+        return state
+
+    def _load(self, weights: Mapping[str, Any]) -> None:
+        import torch
+
+        own = self.network.trained()
+        if own.keys() != weights.keys():
+            raise InputError("the weights kept are not those of this run", where=str(self.folder))
+        with torch.no_grad():
+            for name, parameter in own.items():
+                parameter.copy_(weights[name])
+
+
+def _accelerator(encoder: Encoder, settings: TrainingSettings, objectives: Sequence[Objective]) -> Any:
+    try:
+        from accelerate import Accelerator, DistributedDataParallelKwargs
+    except ImportError as error:
+        raise MissingExtraError("accelerate", "training", "training an encoder") from error
+    if settings.precision != "no" and encoder.model.device == "cpu":
+        check_native({"bf16": "bfloat16", "fp16": "float16"}[settings.precision])
+    # A process may have no token to guess in a batch; then some weights have no gradient there.
+    masked = any("masked" in one.needs for one in objectives)
+    return Accelerator(
+        cpu=encoder.model.device == "cpu",
+        mixed_precision=settings.precision,
+        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=masked)],
+    )
+
+
+def _seed(seed: int, step: int, process: int) -> int:
+    import numpy as np
+
+    return int(np.random.SeedSequence([seed, step, process + 1]).generate_state(1)[0])

@@ -1,0 +1,207 @@
+"""What a training run is: objectives and how they are optimised, from a recipe file or the command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from isoglot.errors import ConfigError, FormatError, InputError
+from isoglot.training.objectives.base import PRESETS, Objective, check_type, known, parse_recipe, preset
+
+__all__ = ["Recipe", "TrainingSettings", "preset_settings", "read_recipe"]
+
+SCHEDULES = ("linear", "constant")
+PRECISIONS = ("no", "bf16", "fp16")
+CHOICES = ("semantic", "last")
+#: Settings of the loop that a preset brings with it; a paper's presets are run as the papers have it, by the defaults.
+PRESET_TRAINING: dict[str, dict[str, Any]] = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingSettings:
+    """How objectives are optimised; the defaults are those of Alqahtani et al. 2021 where they say so.
+
+    Args:
+        batch: sentence pairs of each pair of languages in a batch.
+        accumulation: batches of each pair before one step is taken.
+        epochs: passes over the largest text.
+        steps: so many steps instead; 0 for whole epochs.
+        learning_rate, warmup, schedule: Adam's; warmup is a share of all steps, and after it the rate stays "constant"
+            or falls to 0 in a "linear" way.
+        clip: the largest gradient norm; 0 for none.
+        max_length: tokens of a sentence at most; no more than the encoder takes.
+        layer: the layer whose hidden states are trained; -1 is the last.
+        dropout: whether the encoder's dropout is on. Without it, several processes give the curve of one.
+        freeze: what stays as it is: "embeddings", layers such as "0-3", both with a comma.
+        lora: rank of low-rank adapters that are trained instead of the weights; 0 for the weights themselves.
+        precision: "no", or "bf16" and "fp16" where the machine has them.
+        links: the statistical model that links words, for objectives that need links.
+        mixed, upsample: see `Sampler`.
+        evaluate_every, checkpoint_every: in steps; 0 for ten times a run.
+        patience: evaluations without a better one before training ends early; 0 for never.
+        choose: the weights that are kept: "semantic" (the best by that criterion) or "last".
+        explode: a loss so many times the median of the last ones stops the run.
+    """
+
+    batch: int = 24
+    accumulation: int = 2
+    epochs: float = 1.0
+    steps: int = 0
+    learning_rate: float = 5e-5
+    warmup: float = 0.1
+    schedule: str = "linear"
+    clip: float = 1.0
+    max_length: int = 128
+    layer: int = -1
+    dropout: bool = False
+    freeze: str = ""
+    lora: int = 0
+    precision: str = "no"
+    segmenter: str = "icu"
+    links: str = "hmm"
+    mixed: bool = False
+    upsample: bool = True
+    evaluate_every: int = 0
+    checkpoint_every: int = 0
+    patience: int = 0
+    choose: str = "semantic"
+    explode: float = 100.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            check_type(field.name, getattr(self, field.name), str(field.type))
+        for name in ("batch", "accumulation", "max_length"):
+            self._require(name, getattr(self, name) >= 1, "must be at least 1")
+        for name in ("steps", "lora", "evaluate_every", "checkpoint_every", "patience", "seed"):
+            self._require(name, getattr(self, name) >= 0, "must not be negative")
+        for name in ("epochs", "learning_rate"):
+            self._require(name, 0 < getattr(self, name) < math.inf, "must be above 0")
+        self._require("warmup", 0 <= self.warmup < 1, "is a share of all steps")
+        self._require("clip", 0 <= self.clip < math.inf, "must not be negative")
+        self._require("explode", self.explode > 1, "must be above 1")
+        for name, choices in (("schedule", SCHEDULES), ("precision", PRECISIONS), ("choose", CHOICES)):
+            self._require(name, getattr(self, name) in choices, f"must be one of {', '.join(choices)}")
+
+    def _require(self, name: str, right: bool, what: str) -> None:
+        if not right:
+            raise ConfigError(f"{what}, not {getattr(self, name)!r}", where=name)
+
+    def rate(self, step: int, steps: int) -> float:
+        """What the learning rate is multiplied with in step `step` of `steps`, counted from 0.
+
+        >>> [TrainingSettings(warmup=0.2).rate(step, 10) for step in (0, 1, 2, 6)]
+        [0.5, 1.0, 1.0, 0.5]
+        """
+        rising = math.ceil(self.warmup * steps)
+        if step < rising:
+            return (step + 1) / rising
+        return 1.0 if self.schedule == "constant" else (steps - step) / max(steps - rising, 1)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Recipe:
+    """All that a run needs: where to start, what to read, what to optimise and how, and where the result goes.
+
+    Args:
+        parallel: by source language, the text: a catalogue name, two files with a comma between them, or one file whose
+            lines have both sides with a tab between them.
+        target: the language that the others are brought to.
+        held_out: lines of each text to evaluate on; None for a tenth, at most 300.
+        limit: learn from so many lines of each text at most.
+    """
+
+    encoder: str
+    output: Path
+    parallel: Mapping[str, str]
+    objectives: tuple[Objective, ...]
+    settings: TrainingSettings = TrainingSettings()
+    target: str = "en"
+    held_out: int | None = None
+    limit: int | None = None
+
+    def record(self) -> dict[str, Any]:
+        """As plain data: what `recipe_of` reads again."""
+        return {
+            "encoder": self.encoder,
+            "output": str(self.output),
+            "target": self.target,
+            "held_out": self.held_out,
+            "limit": self.limit,
+            "parallel": dict(self.parallel),
+            "objectives": {one.objective.name: dataclasses.asdict(one) for one in self.objectives},
+            "training": dataclasses.asdict(self.settings),
+        }
+
+
+def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
+    """A recipe out of plain data: that of a file, or of `Recipe.record`."""
+    keys = {"preset", "encoder", "output", "target", "held_out", "limit", "parallel", "objectives", "training"}
+    for key in content:
+        known(key, dict.fromkeys(sorted(keys)), "entry", where)
+    for key in ("encoder", "output", "parallel"):
+        if not content.get(key):
+            raise ConfigError(f"the recipe names no {key}", where=where)
+    parallel = content["parallel"]
+    if not isinstance(parallel, Mapping) or not all(isinstance(one, str) for one in parallel.values()):
+        raise ConfigError("parallel is a table of language = text", where=where)
+    if ("preset" in content) == ("objectives" in content):
+        raise ConfigError("a recipe has either a preset or objectives", where=where, remedy=f"presets: {_presets()}")
+    for name, kind in (("encoder", "str"), ("output", "str"), ("held_out", "int | None"), ("limit", "int | None")):
+        check_type(name, content.get(name), kind)
+    given = content.get("training", {})
+    if not isinstance(given, Mapping):
+        raise ConfigError("training is a table of settings", where=where)
+    fields = {field.name: field for field in dataclasses.fields(TrainingSettings)}
+    for key in given:
+        known(key, fields, "setting", f"{where}: training")
+    own: Mapping[str, Any] = {}
+    if "preset" in content:
+        objectives, own = preset_settings(str(content["preset"]))
+    else:
+        objectives = tuple(parse_recipe(content["objectives"]))
+    return Recipe(
+        encoder=content["encoder"],
+        output=Path(content["output"]).expanduser(),
+        parallel=parallel,
+        objectives=objectives,
+        settings=TrainingSettings(**{**own, **given}),
+        target=str(content.get("target", "en")),
+        held_out=content.get("held_out"),
+        limit=content.get("limit"),
+    )
+
+
+def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recipe:
+    """A recipe out of a TOML file; what `overrides` says goes before what the file says.
+
+    Args:
+        overrides: in the form of the file; tables are merged entry by entry.
+    """
+    try:
+        content = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise FormatError(f"no TOML: {error}", where=str(path)) from error
+    for key, value in (overrides or {}).items():
+        if isinstance(value, Mapping) and isinstance(content.get(key), dict):
+            content[key] |= value
+        else:
+            content[key] = value
+    if {"preset", "objectives"} <= content.keys() and "preset" in (overrides or {}):
+        del content["objectives"]
+    return recipe_of(content, str(path))
+
+
+def preset_settings(name: str) -> tuple[tuple[Objective, ...], dict[str, Any]]:
+    """Objectives of a preset, and the settings of the loop that go with them."""
+    return tuple(preset(name)), dict(PRESET_TRAINING.get(name, {}))
+
+
+def _presets() -> str:
+    return ", ".join(PRESETS)
