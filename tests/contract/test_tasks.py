@@ -13,7 +13,7 @@ from isoglot.lexicons import Lexicon
 from isoglot.lexicons.links import WordLinks
 from isoglot.simulate import simulate_pair
 from isoglot.spaces import Space, occurrence_name
-from isoglot.tasks import Result, bli, cbli, rfeval, tatoeba, word_alignment
+from isoglot.tasks import Result, WordPair, bli, cbli, rfeval, similarity, tatoeba, word_alignment
 
 Task = Callable[[int, int], list[Result]]
 
@@ -63,11 +63,22 @@ def run_rfeval(bootstrap: int, seed: int) -> list[Result]:
     return rfeval(scores, human, groups=["cs-en", "de-en"] * 60, bootstrap=bootstrap, seed=seed)
 
 
+def run_similarity(bootstrap: int, seed: int) -> list[Result]:
+    X, Y = vectors(5)
+    words = [f"w{i}" for i in range(len(X))]
+    cosines = (X * Y).sum(axis=1) / np.linalg.norm(X, axis=1) / np.linalg.norm(Y, axis=1)
+    noise = np.random.default_rng(6).standard_normal(len(X)) / 5
+    pairs = [WordPair(word, word, float(score)) for word, score in zip(words, cosines + noise, strict=True)]
+    spaces = Space("a", words[:-5], X[:-5]), Space("b", words, Y)
+    return similarity(pairs, *spaces, bootstrap=bootstrap, seed=seed)
+
+
 #: Every task, with its primary figure.
 TASKS: dict[str, tuple[Task, str]] = {
     "bli": (run_bli, "P@1"),
     "cbli": (run_cbli, "P@1 word"),
     "rfeval": (run_rfeval, "Pearson"),
+    "similarity": (run_similarity, "harmonic"),
     "tatoeba": (run_tatoeba, "P@1"),
     "word_alignment": (run_word_alignment, "F1"),
 }
@@ -81,7 +92,16 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def test_every_task_is_held_to_the_contract() -> None:
-    helpers = {"bootstrap_intervals", "content_words", "paired_test", "read_wmt", "word_mover_scores"}
+    helpers = {
+        "bootstrap_intervals",
+        "content_words",
+        "encode_words",
+        "paired_test",
+        "read_similarity",
+        "read_wmt",
+        "similarity_set",
+        "word_mover_scores",
+    }
     functions = {n for n in isoglot.tasks.__all__ if n.islower()} - helpers
     assert functions == set(TASKS)
 

