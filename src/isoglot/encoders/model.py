@@ -71,6 +71,9 @@ class LoadedModel:
         if getattr(config, "is_encoder_decoder", False) or not hasattr(config, "hidden_size"):
             raise InputError(f"{config.model_type} is no plain encoder", where=str(name), remedy="name one like BERT")
         self._made_up = _made_up(loading["missing_keys"], str(name))
+        if self._made_up and str(config.model_type) in _STACKS:
+            # Else `save` would write random weights as if they were learned, other ones each time.
+            self._model.pooler = None
         self._model.eval().to(self.device)
         self._whole = self._model
         self.depth = int(config.num_hidden_layers)

@@ -1,7 +1,8 @@
 """Word alignment from similarities: which words of a sentence pair translate each other, without any training.
 
 `word_align` takes the similarities of all source words with all target words and a method's name; each method is also
-a function of its own. Main sources: Jalili Sabet et al. 2020 (SimAlign), Dou & Neubig 2021 (awesome-align).
+a function of its own. `word_scores` tells what a method looks at, for a picture. Main sources: Jalili Sabet et al. 2020
+(SimAlign), Dou & Neubig 2021 (awesome-align).
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.encoders.symmetrise import symmetrise
-from isoglot.encoders.word_transport import transport, unbalanced_transport
+from isoglot.encoders.word_transport import (
+    similarity_plan,
+    transport,
+    unbalanced_similarity_plan,
+    unbalanced_transport,
+    word_ot,
+    word_ot_plan,
+)
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.lexicons.links import WordLinks
 
@@ -31,6 +39,7 @@ __all__ = [
     "match",
     "softmax",
     "word_align",
+    "word_scores",
 ]
 
 Matrix = npt.NDArray[np.floating[Any]]
@@ -43,9 +52,10 @@ _BLOCK = 1 << 20
 def word_align(
     S: npt.ArrayLike, method: str = "itermax", *, null: float | None = None, distortion: float = 0.0, **settings: Any
 ) -> WordLinks:
-    """Link words by their similarities `S` (n source words, m target words), cosines; all links are sure, with scores.
+    """Link words by their similarities `S` (n source words, m target words); all links are sure, with scores.
 
     Args:
+        S: cosines, or for a `raw` method dot products.
         method: a name of `METHODS`.
         null: words are not linked at a similarity below this, so one without any better partner stays unlinked.
         distortion: kappa of SimAlign, 0 to 1: how much pairs far from the diagonal lose,
@@ -57,21 +67,38 @@ def word_align(
     ([(0, 0), (1, 1), (1, 2)], 0.7)
     """
     chosen = _chosen(method, settings)
-    matrix = _similarities(S)
-    if not 0 <= distortion <= 1:
-        raise ConfigError(f"must lie between 0 and 1, not {distortion}", where="distortion")
     if null is not None and not np.isfinite(null):
         raise ConfigError(f"must be a similarity or None, not {null}", where="null")
+    matrix = _bent(_similarities(S), distortion)
     if not matrix.size:
         return WordLinks()
-    if distortion:
-        matrix = _bent(matrix, distortion)
     # The assignment must know beforehand that a bad link is worth no more than none.
     links = chosen.align(np.maximum(matrix, null) if chosen.align is match and null is not None else matrix, **settings)
     if null is None:
         return links
     good = {link: score for link, score in links.scores.items() if matrix[link] >= null}
     return WordLinks(frozenset(good), scores=good)
+
+
+def word_scores(
+    S: npt.ArrayLike, method: str = "itermax", *, null: float | None = None, distortion: float = 0.0, **settings: Any
+) -> Matrix:
+    """What the method looks at (n, m): its plan, in shares of the lighter word's weight, or else the similarities.
+
+    Arguments are those of `word_align`; `null` changes nothing here.
+
+    >>> word_scores([[0.9, 0.1], [0.2, 0.8]], "match").tolist()
+    [[0.9, 0.1], [0.2, 0.8]]
+    >>> word_scores([[9.0, 1.0], [2.0, 8.0]], "ot").round(3).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    chosen = _chosen(method, settings)
+    matrix = _bent(_similarities(S), distortion)
+    if chosen.plan is None or not matrix.size:
+        return matrix
+    wanted = inspect.signature(chosen.plan).parameters
+    values = {name: value for name, value in {**chosen.settings, **settings}.items() if name in wanted}
+    return np.asarray(chosen.plan(matrix, **values) * max(matrix.shape))
 
 
 def intersection(S: Matrix) -> WordLinks:
@@ -165,12 +192,18 @@ def softmax(S: Matrix, *, threshold: float = 0.001, temperature: float = 0.005) 
 
 @dataclasses.dataclass(frozen=True)
 class WordAlignMethod:
-    """A row of the table: what the method does, where it comes from, and its function."""
+    """A row of the table: what the method does, where it comes from, and its function.
+
+    plan: gives the plan whose large cells are the links, for methods by transport.
+    raw: the method takes dot products of vectors as they come, not cosines.
+    """
 
     name: str
     summary: str
     paper: str
     align: Callable[..., WordLinks]
+    plan: Callable[..., Matrix] | None = None
+    raw: bool = False
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -187,8 +220,15 @@ _TABLE = (
     WordAlignMethod("itermax", "mutual maxima, repeated at a discount for linked words", _SIMALIGN, itermax),
     WordAlignMethod("match", "one-to-one links of largest total similarity", _SIMALIGN, match),
     WordAlignMethod("softmax", "pairs that are probable in both directions", "Dou & Neubig 2021", softmax),
-    WordAlignMethod("transport", "large cells of the entropic transport plan", _ARASE, transport),
-    WordAlignMethod("unbalanced-transport", "the same if words may be left behind", _ARASE, unbalanced_transport),
+    WordAlignMethod("transport", "large cells of the entropic transport plan", _ARASE, transport, similarity_plan),
+    WordAlignMethod(
+        "unbalanced-transport",
+        "the same if words may be left behind",
+        _ARASE,
+        unbalanced_transport,
+        unbalanced_similarity_plan,
+    ),
+    WordAlignMethod("ot", "the plan that WordOT trains with", "Alqahtani et al. 2021", word_ot, word_ot_plan, raw=True),
 )
 #: All methods by name.
 METHODS: Mapping[str, WordAlignMethod] = MappingProxyType({row.name: row for row in _TABLE})
@@ -239,6 +279,10 @@ def _check_cosines(S: Matrix) -> None:
 
 def _bent(S: Matrix, kappa: float) -> Matrix:
     """Similarities after SimAlign's distortion; on 1 + cosine, as a factor would lift a negative cosine."""
+    if not 0 <= kappa <= 1:
+        raise ConfigError(f"must lie between 0 and 1, not {kappa}", where="distortion")
+    if not kappa or not S.size:
+        return S
     _check_cosines(S)
     n, m = S.shape
     gap = (np.arange(n, dtype=S.dtype) / n)[:, None] - np.arange(m, dtype=S.dtype) / m
