@@ -1,0 +1,92 @@
+"""What distilling a text will cost, before it is done."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from isoglot.distill.distilling import choose_sentences
+from isoglot.distill.settings import DistillSettings
+from isoglot.distill.shards import read_shard, shuffled_units
+from isoglot.encoders import Encoder
+from isoglot.encoders.estimate import SAMPLE, estimate_encoding
+from isoglot.joint import TextFile
+from isoglot.progress import Progress, silent
+
+__all__ = ["DistillCost", "estimate_distilling"]
+
+
+@dataclasses.dataclass(frozen=True)
+class DistillCost:
+    """Of one language.
+
+    Args:
+        sentences: that are left by the filter.
+        left_out: that are not.
+        running_words: of the former.
+        words: of the vocabulary.
+        seconds: to encode all sentences; learning from them adds a few per cent.
+        work_megabytes: on disk while it runs: sentences and state.
+        output_megabytes: of the vectors.
+        cache_megabytes: of vectors of all running words, if the encoder keeps them.
+    """
+
+    lang: str
+    sentences: int
+    left_out: int
+    running_words: int
+    words: int
+    seconds: float
+    work_megabytes: float
+    output_megabytes: float
+    cache_megabytes: float
+
+    def sentence(self) -> str:
+        """In words, for people.
+
+        >>> DistillCost("en", 90_000, 10_000, 2_000_000, 9_000, 600, 60, 14, 0).sentence()
+        'en: 90,000 sentences (10,000 left out), 9,000 words: about 10.0 minutes to encode here, 74 MB on disk'
+        """
+        disk = self.work_megabytes + self.output_megabytes + self.cache_megabytes
+        return (
+            f"{self.lang}: {self.sentences:,} sentences ({self.left_out:,} left out), {self.words:,} words: "
+            f"about {self.seconds / 60:.1f} minutes to encode here, {disk:,.0f} MB on disk"
+        )
+
+
+def estimate_distilling(
+    encoder: Encoder,
+    text: TextFile,
+    settings: DistillSettings | None = None,
+    *,
+    cached: bool = False,
+    progress: Progress = silent,
+    tell: Callable[[str], None] = lambda line: None,
+) -> DistillCost:
+    """Read the text, encode a few of its sentences, and say what all would take; nothing is left behind."""
+    settings = settings or DistillSettings()
+    with tempfile.TemporaryDirectory() as folder:
+        sentences = choose_sentences(text, settings, Path(folder), progress=progress, tell=tell)
+        units = shuffled_units(sentences, settings.seed, paragraphs=settings.by_paragraph)[:SAMPLE]
+        shard = read_shard(sentences, units)
+        timed = estimate_encoding(encoder, shard.units() if settings.reads == "paragraph" else shard.sentences)
+        seconds = settings.epochs * timed.seconds * sentences.running_words / max(timed.words, 1)
+        one_row = np.dtype(np.float32).itemsize * encoder.dim / 1e6
+        rows = len(sentences.words)
+        # The old state stays until the new one is complete.
+        state = 2 * (3 if settings.method == "x2static" else 2) * rows * one_row
+        return DistillCost(
+            lang=sentences.lang,
+            sentences=len(sentences),
+            left_out=sentences.facts["too_short"] + sentences.facts["alone"],
+            running_words=sentences.running_words,
+            words=rows,
+            seconds=seconds,
+            work_megabytes=len(sentences.text) / 1e6 + state,
+            output_megabytes=rows * one_row,
+            cache_megabytes=sentences.running_words * one_row if cached else 0.0,
+        )

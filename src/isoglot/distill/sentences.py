@@ -1,0 +1,277 @@
+"""`Sentences`: what is left of a text after the paper's filter, on disk, with the vocabulary and its counts.
+
+    FOLDER/sentences.json     language, file, settings, what was left out
+    FOLDER/words.tsv          one word of the vocabulary a line with its count, most frequent first
+    FOLDER/sentences.txt      the chosen sentences as the encoder sees them, words parted by one blank
+    FOLDER/bounds.safetensors where each sentence begins (bytes), its number of words, where each paragraph begins
+
+Hämmerl et al. 2022, appendix C: sentences of seven tokens or more, out of paragraphs of two sentences or more. A line
+is a sentence, a blank line parts paragraphs. The text is read once, a block at a time, and is memory-mapped afterwards,
+so it may be larger than memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from array import array
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from isoglot.distill.settings import DistillSettings
+from isoglot.errors import FormatError, InputError
+from isoglot.files import atomic_directory
+from isoglot.joint import TextFile
+from isoglot.progress import Progress, silent
+from isoglot.spaces import IntVector
+from isoglot.text import lower_case, read_text, segmenter
+
+__all__ = ["Sentences"]
+
+_MARKER = "sentences.json"
+_FORMAT = "isoglot-distill-sentences"
+_VERSION = 1
+#: Longer sentences are cut: a file without line ends must not become one sentence.
+LONGEST_SENTENCE = 512
+#: Paragraphs are cut between sentences once they have so many words: a chapter without blank lines is none.
+LONGEST_PARAGRAPH = 2048
+#: While counting, rare words are forgotten beyond this many types, so that a web crawl does not fill the memory.
+_MOST_TYPES = 20_000_000
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sentences:
+    """The chosen sentences of one language.
+
+    Args:
+        lang: language code.
+        words: the vocabulary, most frequent first.
+        counts: how often each stands in the chosen sentences.
+        starts: (n + 1,) sentence i is bytes starts[i] to starts[i + 1] of the text.
+        lengths: (n,) words of each.
+        paragraphs: (p + 1,) paragraph i is sentences paragraphs[i] to paragraphs[i + 1].
+        facts: of file, settings and filter, kept with it.
+        text: all bytes.
+    """
+
+    lang: str
+    words: tuple[str, ...]
+    counts: IntVector
+    starts: IntVector
+    lengths: npt.NDArray[np.int32]
+    paragraphs: IntVector
+    facts: dict[str, Any]
+    text: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, number: int) -> list[str]:
+        """The words of a sentence as the text has them."""
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        line = self.text[self.starts[number] : self.starts[number + 1] - 1]  # without the newline
+        return line.tobytes().decode("utf-8").split(" ")
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Row of each word of the vocabulary."""
+        return {word: row for row, word in enumerate(self.words)}
+
+    @property
+    def running_words(self) -> int:
+        return int(self.lengths.sum())
+
+    @property
+    def parted(self) -> bool:
+        """Whether blank lines part the text into paragraphs."""
+        return bool(self.facts["parted"])
+
+    def rows(self, sentences: Sequence[Sequence[str]]) -> npt.NDArray[np.int32]:
+        """Rows of the running words of these sentences, -1 for those outside the vocabulary."""
+        get = self.index.get
+        text = "\n".join(" ".join(words) for words in sentences)
+        if self.facts["settings"]["lower"]:
+            text = lower_case(text, self.lang)
+        return np.fromiter((get(word, -1) for line in text.split("\n") for word in line.split(" ")), dtype=np.int32)
+
+    @classmethod
+    def build(
+        cls, text: TextFile, folder: str | Path, settings: DistillSettings, *, progress: Progress = silent
+    ) -> Sentences:
+        """Read the text and write the folder, or reopen it if the same text and settings made it."""
+        folder = Path(folder)
+        asked = {"text": text.facts(), "settings": settings.selection()}
+        if (folder / _MARKER).exists():
+            found = cls.load(folder)
+            if all(found.facts.get(key) == value for key, value in asked.items()):
+                return found
+        with atomic_directory(folder, marker=_MARKER) as temporary:
+            figures, counts = _choose(text, settings, temporary, progress)
+            words = _vocabulary(counts, settings, str(text.path))
+            (temporary / "words.tsv").write_text("".join(f"{word}\t{counts[word]}\n" for word in words), "utf-8")
+            content = {"format": _FORMAT, "version": _VERSION, "lang": text.lang, **asked, **figures}
+            (temporary / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        return cls.load(folder)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Sentences:
+        """Open what `build` wrote."""
+        folder = Path(folder)
+        try:
+            facts = json.loads((folder / _MARKER).read_text("utf-8"))
+            if facts["format"] != _FORMAT or facts["version"] != _VERSION:
+                raise FormatError("not sentences of this version", where=str(folder), remedy="remove it to start anew")
+            table = [line.split("\t") for line in (folder / "words.tsv").read_text("utf-8").split("\n")[:-1]]
+            bounds = load_file(folder / "bounds.safetensors")
+            text = np.memmap(folder / "sentences.txt", dtype=np.uint8, mode="r")
+            if bounds["starts"][-1] != len(text) or bounds["paragraphs"][-1] != len(bounds["lengths"]):
+                raise ValueError("files do not fit together")
+            counts = np.array([int(row[1]) for row in table], dtype=np.int64)
+            words = tuple(row[0] for row in table)
+            arrays = (bounds["starts"], bounds["lengths"], bounds["paragraphs"])
+            return cls(facts["lang"], words, counts, *arrays, facts, text)
+        except (OSError, KeyError, IndexError, TypeError, ValueError, SafetensorError) as error:
+            raise InputError(
+                f"no chosen sentences: {error}", where=str(folder), remedy="remove it to start anew"
+            ) from error
+
+
+def _lines(text: TextFile, settings: DistillSettings, progress: Progress) -> Iterator[list[str] | None]:
+    """The words of each line that has any; None between two paragraphs."""
+    split = segmenter(settings.segmenter, text.lang)
+    told: list[Any] = []
+
+    def note(step: str, done: float, total: float | None) -> None:
+        told[:] = [step, total]
+        progress(step, done, total)
+
+    begun = parting = False
+    try:
+        for block in read_text(text.path, encoding=text.encoding, progress=note):
+            for line in block:
+                words = split(line)
+                if not words:
+                    parting = begun
+                    continue
+                if parting:
+                    yield None
+                begun, parting = True, False
+                yield words
+    finally:
+        if told and told[1]:
+            progress(told[0], told[1], told[1])  # also when we stop early: nobody waits for the rest
+
+
+def _choose(
+    text: TextFile, settings: DistillSettings, folder: Path, progress: Progress
+) -> tuple[dict[str, Any], Counter[str]]:
+    """Write the chosen sentences and their bounds; what was left out, and how often each word occurs."""
+    short = alone = seen = 0
+    paragraphs = 1
+    size = 0  # sentences of this paragraph so far
+    held: list[list[str]] = []  # those that wait for the paragraph to have enough
+    with (folder / "sentences.txt").open("wb") as stream:
+        chosen = _Chosen(stream, text.lang, settings)
+        for words in _lines(text, settings, progress):
+            if words is None:
+                alone += len(held)
+                paragraphs, size, held = paragraphs + 1, 0, []
+                chosen.part()
+                continue
+            seen, size = seen + 1, size + 1
+            if len(words) >= settings.min_tokens:
+                held.append(words)
+            else:
+                short += 1
+            if size >= settings.min_sentences:
+                chosen.add(held)
+                held = []
+                if chosen.full:
+                    break
+        parted = paragraphs > 1
+        if parted:
+            alone += len(held)
+        else:
+            chosen.add(held)  # a text in one piece has no paragraphs to judge by
+    if not chosen.lengths:
+        raise InputError(
+            f"none of its {seen:,} sentences is left: {short:,} have fewer than {settings.min_tokens} words and "
+            f"{alone:,} stand in paragraphs of fewer than {settings.min_sentences} sentences",
+            where=str(text.path),
+            remedy="lower --min-tokens or --min-sentences",
+        )
+    save_file(chosen.bounds(), folder / "bounds.safetensors")
+    figures = {"seen": seen, "kept": len(chosen.lengths), "too_short": short, "alone": alone, "parted": parted}
+    return {**figures, "running_words": chosen.counts.total(), "types": len(chosen.counts)}, chosen.counts
+
+
+class _Chosen:
+    """Writes sentences as they are chosen, counts their words and remembers where they begin."""
+
+    def __init__(self, stream: BinaryIO, lang: str, settings: DistillSettings) -> None:
+        self.counts: Counter[str] = Counter()
+        self.lengths = array("i")
+        self._starts = array("q", [0])
+        self._paragraphs = array("q", [0])
+        self._stream = stream
+        self._lang = lang
+        self._settings = settings
+        self._in_paragraph = 0  # words
+        self._rare = 0
+
+    @property
+    def full(self) -> bool:
+        return len(self.lengths) >= self._settings.max_sentences
+
+    def part(self) -> None:
+        """A paragraph ends here."""
+        if len(self.lengths) > self._paragraphs[-1]:
+            self._paragraphs.append(len(self.lengths))
+        self._in_paragraph = 0
+
+    def add(self, sentences: Sequence[Sequence[str]]) -> None:
+        pieces = [
+            words[i : i + LONGEST_SENTENCE] for words in sentences for i in range(0, len(words), LONGEST_SENTENCE)
+        ]
+        for words in pieces[: self._settings.max_sentences - len(self.lengths)]:
+            if self._in_paragraph + len(words) > LONGEST_PARAGRAPH:
+                self.part()
+            self._in_paragraph += len(words)
+            line = " ".join(words)
+            data = line.encode("utf-8") + b"\n"
+            self._stream.write(data)
+            self._starts.append(self._starts[-1] + len(data))
+            self.lengths.append(len(words))
+            self.counts.update((lower_case(line, self._lang) if self._settings.lower else line).split(" "))
+        while len(self.counts) > _MOST_TYPES:
+            self._rare += 1
+            self.counts = Counter({word: count for word, count in self.counts.items() if count > self._rare})
+
+    def bounds(self) -> dict[str, npt.NDArray[Any]]:
+        self.part()
+        return {
+            "starts": np.array(self._starts, dtype=np.int64),
+            "lengths": np.array(self.lengths, dtype=np.int32),
+            "paragraphs": np.array(self._paragraphs, dtype=np.int64),
+        }
+
+
+def _vocabulary(counts: Counter[str], settings: DistillSettings, where: str) -> list[str]:
+    frequent = [word for word, count in counts.items() if count >= settings.min_count]
+    frequent.sort(key=lambda word: (-counts[word], word))
+    if len(frequent) < 2:
+        raise InputError(
+            f"no vocabulary: fewer than two words occur at least {settings.min_count} times in the chosen sentences",
+            where=where,
+            remedy="give more text, or lower --min-count",
+        )
+    return frequent[: settings.max_words]

@@ -1,0 +1,160 @@
+"""`isoglot distill` as a user meets it: from texts to Spaces, wrong input, a kill in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from isoglot.cli import main
+from isoglot.spaces import Space
+
+QUICK = ("--layer", 3, "--segmenter", "spaces", "--min-tokens", 5, "--min-count", 3, "--sample", 0.01, "--rate", 0.01)
+
+
+@pytest.fixture(scope="module")
+def texts(all_text, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("distill-cli")
+    for name, sentences in (("north", all_text.src[:400]), ("south", all_text.tgt[400:800])):
+        lines = [" ".join(words) + "\n" + ("\n" if number % 5 == 4 else "") for number, words in enumerate(sentences)]
+        (folder / f"{name}.txt").write_text("".join(lines), "utf-8")
+    (folder / "empty.txt").write_text("", "utf-8")
+    (folder / "few.txt").write_text("a b c d e\nf g h i j\n", "utf-8")
+    (folder / "short.txt").write_text("a b c\nf g h\n", "utf-8")
+    (folder / "latin.txt").write_bytes("deux mots et un\ncafé\n".encode("latin-1") * 30)
+    (folder / "taken").mkdir()
+    (folder / "taken" / "thesis.txt").write_text("mine", "utf-8")
+    return folder
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, texts, tiny_folder):
+    """The program in this process, as the encoder's libraries take seconds to load; gives exit code and streams."""
+
+    def call(*args, encoder=tiny_folder):
+        monkeypatch.chdir(texts)
+        monkeypatch.setattr(sys, "argv", ["isoglot", "distill", *map(str, args), "--encoder", str(encoder)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code or 0, *capsys.readouterr()
+
+    return call
+
+
+def test_two_texts_become_two_spaces(run, texts):
+    code, out, err = run("north=north.txt", "south=south.txt", "-o", "out", *QUICK)
+    assert code == 0, err
+    assert "x2static, layer 3" in out
+    assert "written to out" in err
+    spaces = [Space.load(texts / "out" / f"{lang}.safetensors") for lang in ("north", "south")]
+    assert [space.lang for space in spaces] == ["north", "south"]
+    assert all(space.dim == 64 and space.counts is not None and len(space) > 50 for space in spaces)
+    assert json.loads((texts / "out" / "config.json").read_text("utf-8"))["settings"]["min_tokens"] == 5
+    assert not (texts / "out.work").exists()
+    code, out, err = run("south=south.txt", "-o", "mean", "--json", "--method", "aggregate", "--occurrences", 2, *QUICK)
+    assert code == 0, err
+    record = json.loads(out)["languages"]["south"]
+    assert record["occurrences"] == 2 * record["words"]
+
+
+def test_the_cost_is_told_and_nothing_written(run, texts):
+    code, out, err = run("north=north.txt", "south=south.txt", "-o", "dry", "--dry-run", *QUICK)
+    assert code == 0, err
+    assert out == ""
+    assert "north: " in err
+    assert "minutes to encode here" in err
+    code, out, err = run("north=north.txt", "-o", "dry", "--dry-run", "--json", *QUICK)
+    assert json.loads(out)[0]["sentences"] > 200
+    assert not list(texts.glob("dry*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["north=nowhere.txt"], "nowhere.txt: no such file"),
+        (["north.txt"], "tells no language"),
+        (["north=taken"], "is a folder, not a text"),
+        (["a/b=north.txt"], "cannot name a language"),
+        (["north=north.txt", "north=south.txt"], "two texts are named 'north'"),
+        (["north=north.txt", "south=empty.txt"], "empty.txt:1: the file is empty"),
+        (["north=north.txt", "south=few.txt"], "lower --min-count"),
+        (["north=north.txt", "south=short.txt"], "none of its 2 sentences is left"),
+        (["north=latin.txt"], "latin.txt:2: not UTF-8 text"),
+        (["north=north.txt", "--layer", "9"], "there is no layer 9; the encoder has layers 0 to 3"),
+        (["north=north.txt", "--layer", "top"], "unknown choice of layers"),
+        (["north=north.txt", "--pooling", "max"], "unknown pooling"),
+        (["north=north.txt", "--segmenter", "letters"], "unknown segmenter"),
+        (["north=north.txt", "--method", "x3static"], "choose one of: x2static, aggregate"),
+        (["north=north.txt", "--context", "page"], "choose one of: sentence, paragraph"),
+        (["north=short.txt", "--min-tokens", "2", "--min-count", "1", "--reads", "paragraph"], "no blank line parts"),
+        (["north=north.txt", "--occurrences", "3"], "--occurrences is for --method aggregate"),
+        (["north=north.txt", "--method", "aggregate", "--epochs", "2"], "needs one pass"),
+        (["north=north.txt", "--rate", "0"], "must be positive"),
+    ],
+)
+def test_bad_input_is_one_clear_line(run, texts, monkeypatch, arguments, said):
+    monkeypatch.setattr("isoglot.encoders.Encoder.words", None)  # all of it before anything is encoded
+    code, out, err = run("-o", "bad", *QUICK, *arguments)
+    assert code == 2
+    assert said in err.splitlines()[-1]
+    assert out == ""
+    assert not (texts / "bad").exists()
+
+
+def test_outputs_and_encoders_that_cannot_be(run, texts):
+    code, _, err = run("north=north.txt", "-o", "taken", *QUICK)
+    assert code == 2
+    assert "holds other things" in err
+    code, _, err = run("north=north.txt", "-o", "north.txt", *QUICK)
+    assert code == 2
+    assert "is a file, not a folder" in err
+    code, _, err = run("north=north.txt", "-o", "bad", *QUICK, encoder="./nowhere")
+    assert code == 2
+    assert "no such folder" in err
+
+
+def test_a_killed_run_goes_on_to_the_same_bits(run, texts, tiny_folder, monkeypatch):
+    """Killed for good while it encodes; the same command then finishes."""
+    import torch
+
+    options = ["north=north.txt", *map(str, QUICK), "--epochs", "4", "-o"]
+    # The state is kept every half a minute: too long for a test.
+    code = (
+        "from isoglot.aligners.checkpoint import Checkpoint; Checkpoint.seconds = 0.0\n"
+        "import isoglot.distill.shards as shards; shards.SHARD_SENTENCES = 16\n"
+        "from isoglot.cli import main; main()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "distill", *options, "killed", "--encoder", str(tiny_folder)],
+        cwd=texts,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    state = texts / "killed.work" / "north" / "state.checkpoint"
+    deadline = time.monotonic() + 120
+    while not state.exists() and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert state.exists()
+    assert not (texts / "killed").exists()
+    monkeypatch.setattr("isoglot.distill.shards.SHARD_SENTENCES", 16)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # as the other process had: the encoder's last digits may depend on it
+    try:
+        for name in ("killed", "unbroken"):
+            ended, _, err = run(*options, name)
+            assert ended == 0, err
+            assert ("note: north goes on after" in err) == (name == "killed")
+    finally:
+        torch.set_num_threads(threads)
+    killed, unbroken = (Space.load(texts / name / "north.safetensors") for name in ("killed", "unbroken"))
+    assert killed.words == unbroken.words
+    np.testing.assert_array_equal(killed.vectors, unbroken.vectors)
+    assert not (texts / "killed.work").exists()
