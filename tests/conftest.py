@@ -63,6 +63,31 @@ def lines(parallel) -> tuple[list[str], list[str]]:
 
 
 @pytest.fixture(scope="session")
+def text_files(lines, tmp_path_factory) -> Path:
+    """The parallel sentences in a folder: north.txt and south.txt, and both.tsv with a tab between them."""
+    folder = tmp_path_factory.mktemp("texts")
+    for name, side in zip(LANGUAGES, lines, strict=True):
+        (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in side), "utf-8")
+    (folder / "both.tsv").write_text("".join(f"{src}\t{tgt}\n" for src, tgt in zip(*lines, strict=True)), "utf-8")
+    return folder
+
+
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Run `isoglot ARGS` in this process, which need not load torch once more: exit code, output and errors."""
+    from isoglot.cli import main
+
+    def run(*args: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["isoglot", *map(str, args)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return (int(ended.value.code or 0), *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture(scope="session")
 def linked(parallel):
     """Rows (n, 2) of the taught sentences' words that translate each other, in each language's running text."""
     offsets = [np.cumsum([0, *map(len, side)]) for side in (parallel.src, parallel.tgt)]

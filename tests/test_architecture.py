@@ -20,8 +20,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
 def room_of(path: Path) -> str:
-    first = path.relative_to(PACKAGE).parts[0]
-    return first.removesuffix(".py")
+    first = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+    return "cli" if first == "__main__" else first
 
 
 def imported_rooms(path: Path) -> set[str]:

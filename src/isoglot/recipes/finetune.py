@@ -25,7 +25,7 @@ from isoglot.spaces import FloatMatrix
 from isoglot.tasks import cbli, tatoeba
 from isoglot.training.checkpoint import check_room, read_json, write_json
 from isoglot.training.corpus import Corpus, open_corpus
-from isoglot.training.export import RUN, check_output, save_encoder
+from isoglot.training.export import RUN, check_export, check_output, save_encoder
 from isoglot.training.journal import StepRecord, Trained
 from isoglot.training.loop import Trainer
 from isoglot.training.settings import Recipe, recipe_of
@@ -114,18 +114,21 @@ class Cost:
     memory: int
     disk: int
 
+    def record(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        return dataclasses.asdict(self)
+
     def sentence(self) -> str:
         """In words, for people.
 
         >>> Cost(22_700_000, 22_700_000, 240, 57_600, 3_000_000, 1400.0, 2_000_000_000, 1_500_000_000).sentence()
-        '22.7 of 22.7 million weights are trained, 240 steps over 57,600 sentence pairs (3.0 million tokens): about \
-23 minutes here, 2.0 GB of memory, 1.5 GB on disk while it runs'
+        '22.7 million of 22.7 million weights are trained, 240 steps over 57,600 sentence pairs (3.0 million tokens): \
+about 23 minutes here, 2.0 GB of memory, 1.5 GB on disk while it runs'
         """
         return (
-            f"{self.trained / 1e6:.1f} of {self.weights / 1e6:.1f} million weights are trained, {self.steps:,} steps "
-            f"over {self.sentences:,} sentence pairs ({self.tokens / 1e6:.1f} million tokens): about "
-            f"{_duration(self.seconds)} here, {self.memory / 1e9:.1f} GB of memory, "
-            f"{self.disk / 1e9:.1f} GB on disk while it runs"
+            f"{_count(self.trained)} of {_count(self.weights)} weights are trained, {self.steps:,} steps over "
+            f"{self.sentences:,} sentence pairs ({_count(self.tokens)} tokens): about {_duration(self.seconds)} here, "
+            f"{_size(self.memory)} of memory, {_size(self.disk)} on disk while it runs"
         )
 
 
@@ -156,17 +159,23 @@ def prepare(
     *,
     words: bool = False,
     device: str = "auto",
+    dry: bool = False,
     watch: Watch = lambda record: None,
     tell: Callable[[str], None] = lambda line: None,
     progress: Progress = silent,
 ) -> Fine:
-    """Read texts and encoder and check all that can be checked before the work begins."""
+    """Read texts and encoder and check all that can be checked before the work begins.
+
+    Args:
+        dry: write nothing, not even the links between words.
+    """
     check_output(recipe.output)
     check_writable(recipe.output)
     if is_aligned_folder(Path(recipe.encoder)):
         remedy = f"name the encoder in it: {Path(recipe.encoder) / 'encoder'}"
         raise ConfigError("is aligned by maps, which training would leave behind", where=recipe.encoder, remedy=remedy)
     corpora = open_texts(recipe, progress)
+    check_export()
     encoder = Encoder(recipe.encoder, device=device, dtype="float32", layer=recipe.settings.layer, progress=progress)
     evaluation = Evaluation(corpora, words=words, segmenter=recipe.settings.segmenter)
     trainer = Trainer(
@@ -178,6 +187,7 @@ def prepare(
         evaluate=evaluation if evaluation else None,
         watch=watch,
         tell=tell,
+        keep=not dry,
         progress=progress,
     )
     if trainer.main:
@@ -190,13 +200,13 @@ def fine_tune(fine: Fine) -> Trained:
     output = fine.recipe.output
     if fine.trainer.main:
         (output / RUN).mkdir(parents=True, exist_ok=True)
-        write_json(output / RUN / "recipe.json", fine.recipe.record())
+        write_json(output / RUN / "recipe.json", _located(fine.recipe))
         # Before a run that goes on has its weights back.
         fine.evaluation.remember(fine.trainer.encoder)
     outcome = fine.trainer.run()
     if fine.trainer.main:
         save_encoder(fine.trainer.encoder, output)
-        write_json(output / RUN / "result.json", dataclasses.asdict(outcome))
+        write_json(output / RUN / "result.json", outcome.record())
     return outcome
 
 
@@ -229,6 +239,17 @@ def estimate(fine: Fine) -> Cost:
     )
 
 
+def _located(recipe: Recipe) -> dict[str, Any]:
+    """The recipe as plain data, with files by their full names: a run may go on from another working folder."""
+
+    def full(name: str) -> str:
+        path = Path(name.strip()).expanduser()
+        return str(path.absolute()) if path.exists() else name
+
+    texts = {lang: ",".join(map(full, place.split(","))) for lang, place in recipe.parallel.items()}
+    return {**recipe.record(), "encoder": full(recipe.encoder), "parallel": texts}
+
+
 def _columns(path: Path) -> tuple[list[str], list[str]]:
     """Both sides of a file with a tab between them."""
     sides: tuple[list[str], list[str]] = ([], [])
@@ -243,6 +264,24 @@ def _columns(path: Path) -> tuple[list[str], list[str]]:
         for side, part in zip(sides, parts, strict=True):
             side.append(part)
     return sides
+
+
+def _count(number: int) -> str:
+    """In words.
+
+    >>> _count(12_345), _count(22_700_000)
+    ('12,345', '22.7 million')
+    """
+    return f"{number:,}" if number < 1e6 else f"{number / 1e6:,.1f} million"
+
+
+def _size(number: int) -> str:
+    """In words.
+
+    >>> _size(5_600_000), _size(1_500_000_000)
+    ('6 MB', '1.5 GB')
+    """
+    return f"{number / 1e6:.0f} MB" if number < 1e9 else f"{number / 1e9:.1f} GB"
 
 
 def _duration(seconds: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,10 +19,12 @@ from isoglot.errors import FormatError, InputError
 from isoglot.files import atomic_directory, atomic_path
 
 __all__ = [
+    "cannot_write",
     "check_room",
     "latest_checkpoint",
     "load_tensors",
     "read_json",
+    "remove_leftovers",
     "save_checkpoint",
     "save_tensors",
     "write_json",
@@ -43,7 +46,7 @@ def save_checkpoint(folder: Path, step: int, tensors: Mapping[str, Any], state: 
                 with (temporary / name).open("rb") as stream:
                     os.fsync(stream.fileno())
     except OSError as error:
-        raise _cannot_write(place, error) from error
+        raise cannot_write(place, error) from error
     for old in _complete(folder)[:-KEPT]:
         shutil.rmtree(old)
     return place
@@ -54,7 +57,17 @@ def latest_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | N
     found = _complete(folder)
     if not found:
         return None
-    return load_tensors(found[-1] / _TENSORS), read_json(found[-1] / _STATE)
+    try:
+        return load_tensors(found[-1] / _TENSORS), read_json(found[-1] / _STATE)
+    except InputError as error:
+        earlier = "go on from the checkpoint before" if len(found) > 1 else "begin anew"
+        raise FormatError(error.what, where=error.where, remedy=f"remove {found[-1]} to {earlier}") from error
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Take away what a killed run was writing."""
+    for path in folder.glob(".step-*"):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
@@ -63,7 +76,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
         with atomic_path(path) as temporary:
             _write_tensors(temporary, tensors)
     except OSError as error:
-        raise _cannot_write(path, error) from error
+        raise cannot_write(path, error) from error
 
 
 def load_tensors(path: Path) -> dict[str, Any]:
@@ -74,8 +87,7 @@ def load_tensors(path: Path) -> dict[str, Any]:
     try:
         return dict(load_file(path))
     except (OSError, SafetensorError) as error:
-        remedy = f"remove the folder {path.parent.name} to go on from the checkpoint before"
-        raise FormatError(f"cannot be read: {error}", where=str(path), remedy=remedy) from error
+        raise FormatError(f"cannot be read: {error}", where=str(path)) from error
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -98,11 +110,12 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """Raise before a long run whose states would not fit on the disk."""
+    """Raise before a long run whose states would not fit on the disk, together with those that are there already."""
     there = folder
     while not there.exists():
         there = there.parent
     free = shutil.disk_usage(there).free
+    needed -= sum(path.stat().st_size for path in folder.rglob("*.safetensors"))
     if free < needed:
         raise InputError(
             f"the run will write up to {needed / 1e6:,.0f} MB, but only {free / 1e6:,.0f} MB are free",
@@ -117,12 +130,21 @@ def _complete(folder: Path) -> list[Path]:
 
 
 def _write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
+    try:
+        save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
+    except SafetensorError as error:
+        # It has the number of the system's error in its text only.
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise
+        raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
-def _cannot_write(path: Path, error: OSError) -> InputError:
+def cannot_write(path: Path, error: OSError) -> InputError:
+    """What to tell when the disk is full or gone in the middle of a run."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     remedy = (
         "make room and resume the run: the checkpoint before is still there" if full else "is the disk still there?"

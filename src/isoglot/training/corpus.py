@@ -95,6 +95,9 @@ def open_corpus(
         held_out: how many of the last lines are for evaluation; default a tenth, at most 300.
         limit: learn from so many lines at most, the first ones.
     """
+    for what, number, least in (("held_out", held_out, 0), ("limit", limit, 1)):
+        if number is not None and number < least:
+            raise ConfigError(f"must be at least {least}, not {number}", where=what)
     sides = [open_lines(side, progress) if isinstance(side, Path | str) else side for side in (src, tgt)]
     name = f"{src_lang}-{tgt_lang}"
     if len(sides[0]) != len(sides[1]):
@@ -121,7 +124,8 @@ def open_corpus(
     progress(step, max(n, 1), max(n, 1))
     kept = _first_of_each(hashes, np.flatnonzero(there))
     count = min(int(len(kept) * HELD_OUT_SHARE), MOST_HELD_OUT) if held_out is None else held_out
-    rows, test = kept[: len(kept) - count], kept[len(kept) - count :]
+    first = max(0, len(kept) - count)
+    rows, test = kept[:first], kept[first:]
     for side in range(2):
         rows = rows[~np.isin(hashes[rows, side], hashes[test, side])]
     repeated = n - len(rows) - len(test)
@@ -149,8 +153,7 @@ class Sampler:
 
     Args:
         batch: sentence pairs of a batch.
-        links: how words are linked, for objectives that need it: a statistical model, or by corpus name a file of
-            links; None for no links.
+        links: the statistical model that links words, for objectives that need links; None for no links.
         idf: whether words are weighed by how telling they are.
         mixed: batches of all languages together instead of one language each; for comparison, as it does harm.
         upsample: start small corpora again until the largest is through; else they pause until the next epoch.
@@ -181,6 +184,7 @@ class Sampler:
         self.corpora = list(corpora)
         self._tokenizer, self._batch, self._max_length = tokenizer, batch, max_length
         self._mixed, self._upsample, self._seed = mixed, upsample, seed
+        self._segmenter = segmenter
         languages = {lang for corpus in corpora for lang in (corpus.src_lang, corpus.tgt_lang)}
         self._split: dict[str, Callable[[str], list[str]]] = {
             lang: segmenter_named(segmenter, lang) for lang in sorted(languages)
@@ -222,7 +226,8 @@ class Sampler:
             self._orders = {key: value for key, value in self._orders.items() if key[0] != index}
             corpus = self.corpora[index]
             rng = np.random.default_rng([self._seed, index, epoch])
-            order = rng.permutation(len(corpus))
+            # What does not fill a batch is left out before lengths are looked at: else it were always the longest.
+            order = rng.permutation(len(corpus))[: self._own(corpus) * self._batch]
             lengths = corpus.lengths
             size = self._batch * _SORTED_TOGETHER
             parts = [order[begin : begin + size] for begin in range(0, len(order), size)]
@@ -260,7 +265,8 @@ class Sampler:
 
     def _linked(self, corpus: Corpus, model: str, work: Path | None, progress: Progress) -> list[WordLinks]:
         """Links of each row, computed once and kept in the run's folder."""
-        content = hashlib.sha256(f"{model} {corpus.digest}".encode() + corpus.rows.tobytes()).hexdigest()[:16]
+        made_of = f"{model} {self._segmenter} {corpus.digest}".encode()
+        content = hashlib.sha256(made_of + corpus.rows.tobytes()).hexdigest()[:16]
         place = None if work is None else work / f"links-{corpus.name}-{content}.pharaoh"
         if place is not None and place.exists():
             return read_links(place, base=0)

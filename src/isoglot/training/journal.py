@@ -15,13 +15,25 @@ from typing import Any, NoReturn
 
 from isoglot.errors import InputError
 from isoglot.files import atomic_path
-from isoglot.training.checkpoint import read_json, write_json
+from isoglot.training.checkpoint import cannot_write, read_json, write_json
 from isoglot.training.corpus import Drawn
 
-__all__ = ["Guard", "StepRecord", "Stopped", "Trained", "begin_or_match", "cut_log", "interrupts", "log_step"]
+__all__ = [
+    "Guard",
+    "StepRecord",
+    "Stopped",
+    "Trained",
+    "begin_run",
+    "check_same_run",
+    "cut_log",
+    "interrupts",
+    "log_step",
+]
 
 #: Losses that a new one is compared with, and how many there must be for that.
 REMEMBERED, _ENOUGH = 50, 10
+#: What a run began with.
+_BEGAN = "run.json"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,6 +75,10 @@ class Trained:
     after: Mapping[str, float]
     early: bool
     seconds: float
+
+    def record(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        return dataclasses.asdict(self)
 
 
 class Stopped(InputError):
@@ -111,36 +127,65 @@ class Guard:
 
 def log_step(folder: Path, record: StepRecord) -> None:
     """Add a line to the log."""
-    with (folder / "log.jsonl").open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps(record.record()) + "\n")
+    path = folder / "log.jsonl"
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record.record()) + "\n")
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
 def cut_log(folder: Path, step: int) -> None:
     """Leave out what was logged after a checkpoint: it will come again."""
     path = folder / "log.jsonl"
-    if path.exists():
+    if not path.exists():
+        return
+    kept = []
+    for line in path.read_text("utf-8", errors="replace").splitlines():
         # A killed run may have left half a line.
-        lines = [line for line in path.read_text("utf-8").splitlines() if line.endswith("}")]
-        kept = [line for line in lines if json.loads(line)["step"] <= step]
-        with atomic_path(path) as temporary:
-            temporary.write_text("".join(f"{line}\n" for line in kept), "utf-8")
+        with contextlib.suppress(ValueError):
+            if json.loads(line)["step"] <= step:
+                kept.append(f"{line}\n")
+    with atomic_path(path) as temporary:
+        temporary.write_text("".join(kept), "utf-8")
 
 
-def begin_or_match(folder: Path, identity: Mapping[str, Any], *, writes: bool) -> None:
-    """Write down what a run begins with; one that goes on must have the same encoder, texts and settings."""
-    place = folder / "run.json"
-    if place.exists():
-        kept = read_json(place)
-        for part, value in json.loads(json.dumps(identity)).items():
-            if kept.get(part) != value:
-                raise InputError(
-                    f"this folder holds a run with another {part.removesuffix('s')}",
-                    where=str(folder),
-                    remedy="choose another output folder, or give what the run began with",
-                )
-    elif writes:
+def check_same_run(folder: Path, identity: Mapping[str, Any]) -> None:
+    """Raise if the folder holds a run with another encoder, other texts or settings: it cannot go on with these."""
+    place = folder / _BEGAN
+    if not place.exists():
+        return
+    kept = read_json(place)
+    for part, value in json.loads(json.dumps(identity)).items():
+        if kept.get(part) != value:
+            raise InputError(
+                f"this folder holds a run with {_difference(part, kept.get(part), value)}",
+                where=str(folder),
+                remedy="choose another output folder, or give what the run began with",
+            )
+
+
+def begin_run(folder: Path, identity: Mapping[str, Any]) -> None:
+    """Write down what a run begins with."""
+    if not (folder / _BEGAN).exists():
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(place, identity)
+        write_json(folder / _BEGAN, identity)
+
+
+def _difference(part: str, before: Any, now: Any) -> str:
+    """What has changed, in words.
+
+    >>> _difference("training", {"batch": 8, "lora": 0}, {"batch": 16, "lora": 0})
+    'another batch (8, now 16)'
+    >>> _difference("texts", {"de-en": ["9f", 90, 10]}, {"de-en": ["c4", 90, 10]})
+    'another text (de-en)'
+    """
+    if not isinstance(before, Mapping) or not isinstance(now, Mapping):
+        return f"another {part}"
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    if part == "training":
+        return " and ".join(f"another {name} ({before.get(name)}, now {now.get(name)})" for name in names)
+    return f"another {part.removesuffix('s')} ({', '.join(names)})"
 
 
 @contextlib.contextmanager

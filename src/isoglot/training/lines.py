@@ -42,18 +42,21 @@ class TextLines(Sequence[str]):
     """The lines of a plain text file, read when they are asked for.
 
     Args:
-        path: UTF-8 text; lines end in a line feed, with or without a carriage return before it.
+        path: UTF-8 text; lines end as `read_sentences` has it: in a line feed, a carriage return, or both.
     """
 
     def __init__(self, path: Path | str, progress: Progress = silent) -> None:
         self.path = Path(path)
         size = self.path.stat().st_size
-        starts = [np.array([0], dtype=np.int64)]
         with self.path.open("rb") as stream:
             self._view = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        starts = [np.array([len(_MARK) if self._view[: len(_MARK)] == _MARK else 0], dtype=np.int64)]
         for begin in range(0, size, _BLOCK):
-            block = np.frombuffer(self._view[begin : begin + _BLOCK], dtype=np.uint8)
-            starts.append(np.flatnonzero(block == ord("\n")) + begin + 1)
+            # One byte more tells whether a line feed follows a carriage return at the end of a block.
+            block = np.frombuffer(self._view[begin : begin + _BLOCK + 1], dtype=np.uint8)
+            feeds, returns = (np.flatnonzero(block[:_BLOCK] == ord(end)) for end in "\n\r")
+            alone = returns[block[np.minimum(returns + 1, len(block) - 1)] != ord("\n")]
+            starts.append(np.sort(np.concatenate([feeds, alone])) + begin + 1)
             progress(f"indexing {self.path.name}", min(size, begin + _BLOCK), size)
         bounds = np.concatenate(starts)
         # A last line without an end counts too.
@@ -72,9 +75,9 @@ class TextLines(Sequence[str]):
         if isinstance(number, slice):
             return [self[one] for one in range(*number.indices(len(self)))]
         number = range(len(self))[number]
-        raw = self._view[self._bounds[number] : self._bounds[number + 1]].rstrip(b"\r\n")
+        raw = self._view[self._bounds[number] : self._bounds[number + 1]]
         try:
-            return (raw.removeprefix(_MARK) if number == 0 else raw).decode("utf-8")
+            return raw.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
         except UnicodeDecodeError as error:
             where = f"{self.path}:{number + 1}"
             raise FormatError("not UTF-8", where=where, remedy="save it as UTF-8") from error

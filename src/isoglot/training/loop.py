@@ -22,6 +22,7 @@ from isoglot.training.checkpoint import (
     check_room,
     latest_checkpoint,
     load_tensors,
+    remove_leftovers,
     save_checkpoint,
     save_tensors,
 )
@@ -32,7 +33,8 @@ from isoglot.training.journal import (
     StepRecord,
     Stopped,
     Trained,
-    begin_or_match,
+    begin_run,
+    check_same_run,
     cut_log,
     interrupts,
     log_step,
@@ -61,6 +63,7 @@ class Trainer:
         evaluate: figures to look at during training; only the first process is asked.
         watch: called after every step.
         tell: one-line notes for people.
+        keep: whether links between words are kept in the folder once they are computed.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class Trainer:
         evaluate: Evaluate | None = None,
         watch: Callable[[StepRecord], None] = lambda record: None,
         tell: Callable[[str], None] = lambda line: None,
+        keep: bool = True,
         progress: Progress = silent,
     ) -> None:
         self.encoder, self.settings, self.folder = encoder, settings, folder
@@ -89,6 +93,8 @@ class Trainer:
             "objectives": {one.objective.name: dataclasses.asdict(one) for one in objectives},
             "training": dataclasses.asdict(settings),
         }
+        check_same_run(folder, self._identity)
+        self.network = self._network(objectives, processes)
         needs = frozenset().union(*(one.needs for one in objectives))
         with self._accelerator.main_process_first():
             self.sampler = Sampler(
@@ -102,10 +108,9 @@ class Trainer:
                 mixed=settings.mixed,
                 upsample=settings.upsample,
                 seed=settings.seed,
-                work=folder,
+                work=folder if keep else None,
                 progress=progress,
             )
-        self.network = self._network(objectives, processes)
         batches = self.sampler.batches_of_an_epoch * settings.epochs
         self.steps = settings.steps or max(1, math.ceil(batches / settings.accumulation))
         tenth = max(1, self.steps // 10)
@@ -185,8 +190,7 @@ class Trainer:
             began = time.perf_counter()
             pair = one.pair.to(self._accelerator.device)
             loss, _ = self.network(pair, torch.Generator().manual_seed(number))
-            if loss.requires_grad:
-                loss.backward()
+            loss.backward()
             if number >= each:  # the first of each pair warms up
                 seconds += time.perf_counter() - began
                 tokens += int(pair.src.mask.sum() + pair.tgt.mask.sum())
@@ -241,18 +245,21 @@ class Trainer:
         for number, one in enumerate(drawn):
             last = number + 1 == len(drawn)
             with contextlib.nullcontext() if last else accelerator.no_sync(self._wrapped):
-                loss, terms = self._wrapped(one.pair.to(accelerator.device), generator)
+                try:
+                    loss, terms = self._wrapped(one.pair.to(accelerator.device), generator)
+                except InputError as error:  # an objective that cannot do anything with such vectors
+                    self._guard.halt(error.what, step, [one], {})
                 value = self._value(terms)
                 self._guard.check(value, step, one, terms, state["losses"])
-                if loss.requires_grad:
-                    accelerator.backward(loss / settings.accumulation)
+                accelerator.backward(loss / settings.accumulation)
             for name, (total, count) in terms.items():
                 sums[name][0] += float(total)
                 sums[name][1] += count
             pairs[one.pair.pair] = pairs.get(one.pair.pair, 0.0) + value / settings.accumulation
             tokens += int(one.pair.src.mask.sum() + one.pair.tgt.mask.sum())
         norm = float(accelerator.clip_grad_norm_(self.network.trained().values(), settings.clip or math.inf))
-        if not math.isfinite(norm):
+        # In fp16 gradients are scaled up until some overflow; such a step is left out.
+        if not math.isfinite(norm) and accelerator.scaler is None:
             self._guard.halt(f"the gradient is {norm}", step, drawn, {})
         self._optimiser.step()
         self._optimiser.zero_grad(set_to_none=True)
@@ -327,14 +334,20 @@ class Trainer:
             for number, name in enumerate(self.network.trained()):
                 for key, value in averages.get(number, {}).items():
                     tensors[f"optimiser/{name}/{key}"] = value
-            save_checkpoint(self.folder / "checkpoints", int(state["step"]), tensors, state)
+            scaler = self._accelerator.scaler
+            kept = {**state, "scaler": None if scaler is None else scaler.state_dict()}
+            save_checkpoint(self.folder / "checkpoints", int(state["step"]), tensors, kept)
         self._accelerator.wait_for_everyone()
 
     def _restore(self) -> dict[str, Any]:
         """The state of the last checkpoint, whose weights and averages are put back; empty if there is none."""
-        begin_or_match(self.folder, self._identity, writes=self.main)
-        self._accelerator.wait_for_everyone()
         found = latest_checkpoint(self.folder / "checkpoints")
+        # Whoever is ahead must not write before all have looked.
+        self._accelerator.wait_for_everyone()
+        if self.main:
+            begin_run(self.folder, self._identity)
+            remove_leftovers(self.folder / "checkpoints")
+            cut_log(self.folder, 0 if found is None else int(found[1]["step"]))
         if found is None:
             return {}
         tensors, state = found
@@ -346,8 +359,9 @@ class Trainer:
             if own:
                 content["state"][number] = own
         self._optimiser.load_state_dict(content)
+        if state.get("scaler"):
+            self._accelerator.scaler.load_state_dict(state["scaler"])
         if self.main:
-            cut_log(self.folder, int(state["step"]))
             self._tell(f"goes on after step {state['step']:,} of {self.steps:,}")
         return state
 
@@ -367,8 +381,10 @@ def _accelerator(encoder: Encoder, settings: TrainingSettings, objectives: Seque
         from accelerate import Accelerator, DistributedDataParallelKwargs
     except ImportError as error:
         raise MissingExtraError("accelerate", "training", "training an encoder") from error
-    if settings.precision != "no" and encoder.model.device == "cpu":
-        check_native({"bf16": "bfloat16", "fp16": "float16"}[settings.precision])
+    if settings.precision == "fp16" and encoder.model.device == "cpu":
+        raise ConfigError("fp16 needs a graphics card", where="precision", remedy="leave it out")
+    if settings.precision == "bf16" and encoder.model.device == "cpu":
+        check_native("bfloat16")
     # A process may have no token to guess in a batch; then some weights have no gradient there.
     masked = any("masked" in one.needs for one in objectives)
     return Accelerator(

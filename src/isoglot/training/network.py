@@ -71,6 +71,9 @@ class Network(nn.Module):
         if lora:
             torch.manual_seed(seed)
             _add_adapters(self.encoder, lora)
+            for name, parameter in self.named_parameters():
+                if "lora_" not in name:  # the head is not the encoder's
+                    parameter.requires_grad_(False)
         if not any(one.requires_grad for one in self.parameters()):
             raise ConfigError("nothing is left to train", where="freeze")
 
@@ -103,6 +106,10 @@ class Network(nn.Module):
             loss = one.weight * value if loss is None else loss + one.weight * value
             terms[one.objective.name] = (total.detach(), count)
         assert loss is not None
+        if not loss.requires_grad:
+            # Nothing to learn from, such as no pair that is short enough for TLM: a gradient of 0, which other
+            # processes wait for.
+            loss = loss + 0 * sum(one.sum() for one in self.trained().values())
         return loss, terms
 
     def start_on(self, device: Any) -> None:
@@ -118,11 +125,12 @@ class Network(nn.Module):
                 setattr(parent, name.rpartition(".")[2], module.get_base_layer())
 
     def _states(self, encoder: Any, side: Side, share: slice) -> Tensor:
-        ids, mask = side.ids[share], side.mask[share].long()
+        ids, mask = _inputs(side, share)
         if self.layer == int(encoder.config.num_hidden_layers):
-            return encoder(input_ids=ids, attention_mask=mask).last_hidden_state  # type: ignore[no-any-return]
-        output = encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True)
-        return output.hidden_states[self.layer]  # type: ignore[no-any-return]
+            states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+        else:
+            states = encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states[self.layer]
+        return states[: share.stop - share.start]  # type: ignore[no-any-return]
 
     def _predictions(self, pair: PairBatch, generator: Generator) -> dict[str, Predictions]:
         found = {}
@@ -143,7 +151,7 @@ class Network(nn.Module):
         """Scores of the vocabulary for the masked tokens, and what they were."""
         labels = masked.labels[share].flatten()
         places = (labels != IGNORED).nonzero()[:, 0]
-        ids, mask = masked.side.ids[share], masked.side.mask[share].long()
+        ids, mask = _inputs(masked.side, share)
         if self.head is None:
             logits = self.masked(input_ids=ids, attention_mask=mask).logits.flatten(0, 1)[places]
         else:
@@ -192,6 +200,12 @@ class Network(nn.Module):
                 layer.requires_grad_(False)
         if 0 in frozen:
             self.encoder.embeddings.requires_grad_(False)
+
+
+def _inputs(side: Side, share: slice) -> tuple[Tensor, Tensor]:
+    """Tokens and mask for a model. It cannot take no sentence at all: it then gets one, which counts for nothing."""
+    rows = share if share.stop > share.start else slice(0, 1)
+    return side.ids[rows], side.mask[rows].long()
 
 
 def parse_frozen(text: str, depth: int) -> set[int]:

@@ -18,7 +18,7 @@ SCHEDULES = ("linear", "constant")
 PRECISIONS = ("no", "bf16", "fp16")
 CHOICES = ("semantic", "last")
 #: Settings of the loop that a preset brings with it; a paper's presets are run as the papers have it, by the defaults.
-PRESET_TRAINING: dict[str, dict[str, Any]] = {}
+PRESET_TRAINING: dict[str, dict[str, Any]] = {"best": {"learning_rate": 5e-4, "accumulation": 1}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,12 +145,18 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
         known(key, dict.fromkeys(sorted(keys)), "entry", where)
     for key in ("encoder", "output", "parallel"):
         if not content.get(key):
-            raise ConfigError(f"the recipe names no {key}", where=where)
+            remedy = f"give --{key}, or write it into the recipe"
+            raise ConfigError(f"no {key} is named", where=where, remedy=remedy)
     parallel = content["parallel"]
     if not isinstance(parallel, Mapping) or not all(isinstance(one, str) for one in parallel.values()):
         raise ConfigError("parallel is a table of language = text", where=where)
+    target = str(content.get("target", "en"))
+    if target in parallel:
+        remedy = "name the other language of the text, or another --target"
+        raise ConfigError(f"{target} is the target language itself", where=f"{where}: parallel", remedy=remedy)
     if ("preset" in content) == ("objectives" in content):
-        raise ConfigError("a recipe has either a preset or objectives", where=where, remedy=f"presets: {_presets()}")
+        remedy = f"presets: {', '.join(PRESETS)}"
+        raise ConfigError("a recipe has either a preset or objectives", where=where, remedy=remedy)
     for name, kind in (("encoder", "str"), ("output", "str"), ("held_out", "int | None"), ("limit", "int | None")):
         check_type(name, content.get(name), kind)
     given = content.get("training", {})
@@ -162,15 +168,17 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     own: Mapping[str, Any] = {}
     if "preset" in content:
         objectives, own = preset_settings(str(content["preset"]))
-    else:
+    elif isinstance(content["objectives"], str | Mapping):
         objectives = tuple(parse_recipe(content["objectives"]))
+    else:
+        raise ConfigError("objectives are a text or a table", where=where, remedy='such as "word_ot + 0.5*anchor"')
     return Recipe(
         encoder=content["encoder"],
         output=Path(content["output"]).expanduser(),
         parallel=parallel,
         objectives=objectives,
         settings=TrainingSettings(**{**own, **given}),
-        target=str(content.get("target", "en")),
+        target=target,
         held_out=content.get("held_out"),
         limit=content.get("limit"),
     )
@@ -188,20 +196,18 @@ def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recip
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise FormatError(f"no TOML: {error}", where=str(path)) from error
-    for key, value in (overrides or {}).items():
+    overrides = overrides or {}
+    for one, other in (("preset", "objectives"), ("objectives", "preset")):
+        if one in overrides:
+            content.pop(other, None)
+    for key, value in overrides.items():
         if isinstance(value, Mapping) and isinstance(content.get(key), dict):
             content[key] |= value
         else:
             content[key] = value
-    if {"preset", "objectives"} <= content.keys() and "preset" in (overrides or {}):
-        del content["objectives"]
     return recipe_of(content, str(path))
 
 
 def preset_settings(name: str) -> tuple[tuple[Objective, ...], dict[str, Any]]:
     """Objectives of a preset, and the settings of the loop that go with them."""
     return tuple(preset(name)), dict(PRESET_TRAINING.get(name, {}))
-
-
-def _presets() -> str:
-    return ", ".join(PRESETS)

@@ -39,8 +39,14 @@ __all__ = [
     "preset",
 ]
 
-#: What the objectives of papers are made of, as `parse_recipe` reads it.
-PRESETS = {"wordot": "word_ot + 1.0*anchor", "subot": "subword_ot + 1.0*anchor", "l2": "l2 + 1.0*anchor"}
+#: What the objectives of papers are made of, as `parse_recipe` reads it; "best" is the mixture that did best on
+#: languages that were not trained on (docs/training.md).
+PRESETS = {
+    "best": "sentence_contrastive + 0.1*anchor",
+    "wordot": "word_ot + 1.0*anchor",
+    "subot": "subword_ot + 1.0*anchor",
+    "l2": "l2 + 1.0*anchor",
+}
 
 #: What an objective may ask of a batch -> what the loop has to put into it.
 NEEDS = {
@@ -206,7 +212,7 @@ def parse_recipe(recipe: str | Mapping[str, Any]) -> list[Objective]:
 
 
 def preset(name: str) -> list[Objective]:
-    """The objectives of a paper, by name: those of `PRESETS`.
+    """The objectives of a preset, by name: those of `PRESETS`.
 
     >>> [one.objective.name for one in preset("wordot")]
     ['word_ot', 'anchor']

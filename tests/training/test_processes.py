@@ -1,0 +1,203 @@
+"""Two processes that share every batch come to the losses and the weights of one."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from isoglot.training.corpus import open_corpus
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+pytest.importorskip("sentence_transformers")
+
+PROCESSES = 2
+#: Recipes and settings; one line is fewer than there are processes.
+RUNS = {
+    "two texts": ("word_ot + anchor", {"accumulation": 2, "batch": 4}, ("north", "east")),
+    "mixture": ("word_ot + sentence_contrastive + mlm + tlm", {}, ("north",)),
+    "odd": ("word_ot + anchor + 0.1*mlm", {"batch": 7}, ("north", "east")),
+    "one line": ("l2 + sentence_contrastive + mlm", {}, ("east", "line")),
+    "too long": ("tlm", {}, ("long",)),
+    "adapters": ("word_ot + anchor", {"lora": 2, "freeze": "embeddings"}, ("north",)),
+}
+SCRIPT = """
+import dataclasses, json, os, runpy, signal, sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+
+from isoglot.encoders import Encoder
+from isoglot.errors import ConfigError
+from isoglot.training import parse_recipe
+from isoglot.training.corpus import open_corpus
+from isoglot.training.journal import Stopped
+from isoglot.training.loop import Trainer
+from isoglot.training.settings import TrainingSettings
+
+task = json.loads(Path(sys.argv[1]).read_text())
+rank, folder = int(os.environ["RANK"]), Path(task["folder"])
+texts = {name: open_corpus(*sides, name, "south", held_out=0) for name, sides in task["texts"].items()}
+
+
+def train(name, recipe, changes, corpora, act=None, **options):
+    made = Trainer(
+        Encoder(task["encoder"], device="cpu"),
+        [texts[one] for one in corpora],
+        parse_recipe(recipe),
+        TrainingSettings(**{**task["settings"], **changes}),
+        folder / name,
+        **options,
+    )
+    if act is not None:
+        act(made)
+    outcome = made.run()
+    if rank == 0:
+        save_file(made.encoder.model.network.state_dict(), folder / name / "end.safetensors")
+        (folder / name / "outcome.json").write_text(json.dumps(outcome.record()))
+
+
+for name, (recipe, changes, corpora) in task["runs"].items():
+    train(name, recipe, changes, corpora)
+
+try:
+    train("small", "word_ot", {"batch": 1}, ["north"])
+except ConfigError as error:
+    (folder / f"small-{rank}.txt").write_text(str(error))
+
+
+def interrupt_the_second(made):
+    draw = made.sampler.draw
+
+    def look(number):
+        if number == 2 and rank == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return draw(number)
+
+    made.sampler.draw = look
+
+
+recipe, changes, corpora = task["runs"]["mixture"]
+try:
+    train("stopped", recipe, changes, corpora, act=interrupt_the_second)
+except Stopped as stopped:
+    (folder / f"stopped-{rank}.txt").write_text(str(stopped))
+train("stopped", recipe, changes, corpora)
+
+figures = iter([{"semantic": value} for value in (0.1, 0.5, 0.2, 0.3, 0.9)])
+
+
+def judge(encoder):
+    assert rank == 0
+    return next(figures)
+
+
+train("early", "word_ot", {"evaluate_every": 1, "patience": 2}, ["north"], evaluate=judge)
+
+sys.argv = ["isoglot", "train", str(folder / "recipe.toml")]
+runpy.run_module("isoglot", run_name="__main__")
+"""
+
+
+@pytest.fixture(scope="module")
+def texts(lines):
+    """By language, both sides."""
+    whole = [[" ".join(side[begin : begin + 14]) for begin in range(8)] for side in lines]
+    parts = {"north": (0, 40), "east": (40, 60), "line": (60, 61)}
+    return {name: [side[slice(*part)] for side in lines] for name, part in parts.items()} | {"long": whole}
+
+
+@pytest.fixture(scope="module")
+def ran(short, texts, tiny_folder, text_files, tmp_path_factory):
+    """A folder with what two processes made of all runs."""
+    folder = tmp_path_factory.mktemp("processes")
+    task = {
+        "folder": str(folder),
+        "encoder": str(tiny_folder),
+        "texts": texts,
+        "settings": dataclasses.asdict(short),
+        "runs": RUNS,
+    }
+    (folder / "task.json").write_text(json.dumps(task))
+    (folder / "script.py").write_text(SCRIPT)
+    (folder / "recipe.toml").write_text(
+        f'preset = "wordot"\nencoder = "{tiny_folder}"\noutput = "{folder / "command"}"\ntarget = "south"\n'
+        f'limit = 60\nheld_out = 20\n[parallel]\nnorth = "{text_files / "both.tsv"}"\n'
+        '[training]\nsteps = 4\nbatch = 6\nsegmenter = "spaces"\n'
+    )
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(PROCESSES)),
+            *(str(folder / "script.py"), str(folder / "task.json")),
+        ],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (folder / "stderr.txt").write_text(done.stderr)
+    return folder
+
+
+def log(folder):
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+def end(folder):
+    from safetensors.torch import load_file
+
+    return load_file(folder / "end.safetensors")
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_two_processes_do_what_one_does(ran, trainer, texts, tmp_path, name):
+    recipe, changes, corpora = RUNS[name]
+    made = trainer(
+        recipe, tmp_path, corpora=[open_corpus(*texts[one], one, "south", held_out=0) for one in corpora], **changes
+    )
+    made.run()
+    one, two = log(tmp_path), log(ran / name)
+    assert len(one) == len(two) == made.steps
+    for first, second in zip(one, two, strict=True):
+        for key in ("loss", "gradient", "rate", "tokens", "terms", "pairs"):
+            assert second[key] == pytest.approx(first[key], rel=1e-4, abs=1e-6), (first["step"], key)
+    found = end(ran / name)
+    expected = made.encoder.model.network.state_dict()
+    assert found.keys() == expected.keys()
+    for key, value in expected.items():
+        torch.testing.assert_close(found[key], value, rtol=0, atol=2e-3)
+
+
+def test_a_batch_that_is_too_small_to_be_shared(ran):
+    for rank in range(PROCESSES):
+        expected = "batch: a batch of 1 cannot be shared by 2 processes"
+        assert (ran / f"small-{rank}.txt").read_text().startswith(expected)
+    assert not (ran / "small").exists()
+
+
+def test_all_stop_when_one_is_told_to_and_go_on(ran):
+    for rank in range(PROCESSES):
+        assert "stopped after step 3 of 6" in (ran / f"stopped-{rank}.txt").read_text()
+    assert [one["loss"] for one in log(ran / "stopped")] == [one["loss"] for one in log(ran / "mixture")]
+    whole, again = end(ran / "mixture"), end(ran / "stopped")
+    assert all(torch.equal(one, again[name]) for name, one in whole.items())
+
+
+def test_one_judges_for_all(ran):
+    outcome = json.loads((ran / "early" / "outcome.json").read_text())
+    assert (outcome["steps"], outcome["chosen"], outcome["early"]) == (3, 1, True)
+
+
+def test_the_program_speaks_once_and_writes_once(ran):
+    assert (ran / "command" / "model.safetensors").exists()
+    errors = (ran / "stderr.txt").read_text()
+    assert errors.count("step 4 of 4: ") == 1
+    assert errors.count("written to ") == 1
