@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -201,7 +202,8 @@ class _Tests:
         found: dict[str, Any] = {}
         for score in ("cosine", "csls"):
             both, there, _ = tatoeba(X, Y, score=score, sentences=(text.src, text.tgt), seed=self._seed)
-            found[score] = {"to target": there.value, "interval": there.interval, "both": both.value}
+            low, high = there.interval or (math.nan, math.nan)
+            found[score] = {"to target": there.value, "interval": [low, high], "both": both.value}
         return found
 
     def _target(self, encoder: Encoder) -> dict[str, float]:
