@@ -95,6 +95,13 @@ def test_tables_and_page(table, tmp_path):
     assert cells[1][3] == "-"  # no map for a language that none was learned for
     assert float(cells[2][2]) == pytest.approx(rows[2]["trained"]["north"]["csls"]["to target"], abs=1e-3)
     assert language_rows(rows)[0] == ["way", "north", "mean"]
+    wider = [{**rows[0], "others": {**rows[0]["others"], "east": rows[0]["others"]["north"]}}, *rows[1:]]
+    assert [row[4] != "-" for row in mean_rows(wider)[1]] == [True, False, False, False]  # means of unlike languages
+    assert language_rows(wider, "others")[1][1][1:] == [
+        f"{rows[1]['others']['north']['csls']['to target']:.3f}",
+        "-",
+        "-",
+    ]
     more = [*rows, {**rows[2], "lines": 100}]
     write_finetune_page(tmp_path / "report.html", "tiny <encoder>", more, {"seed": 0})
     page = (tmp_path / "report.html").read_text("utf-8")

@@ -111,5 +111,5 @@ def language_bars(languages: Sequence[str], rows: Sequence[Sequence[str]]) -> st
         "yaxis": {"title": {"text": "P@1, %"}, "range": [0, 100]},
         "legend": {"orientation": "h", "y": -0.2},
     }
-    spoken = "; ".join(f"{row[0]}: mean {percent(float(row[-1]))}%" for row in rows)
+    spoken = "; ".join(f"{row[0]}: mean {percent(float(row[-1]))}%" for row in rows if row[-1] != "-")
     return plot(traces, layout, label=f"Sentences found: {spoken}", height=420)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ _LOOKS = {"WordOT": ("--src", "dash"), "best": ("--tgt", "solid")}
 def mean_rows(records: Sequence[Record], score: str = "csls") -> Table:
     """A row a way: P@1 towards the target as means over each group of languages, what the target kept, minutes."""
     groups = [group for group in GROUPS if any(record[group] for record in records)]
+    languages = {group: {lang for record in records for lang in record[group]} for group in groups}
     target = [name for name in TARGET if any(name in record.get("target", {}) for record in records)]
     rows = []
     for record in records:
@@ -36,7 +37,7 @@ def mean_rows(records: Sequence[Record], score: str = "csls") -> Table:
             [
                 record["variant"],
                 _lines(record),
-                *(_cell(mean(record, group, score)) for group in groups),
+                *(_cell(mean(record, group, score, languages[group])) for group in groups),
                 *(_cell(record.get("target", {}).get(name)) for name in target),
                 "-" if minutes is None else f"{minutes / 60:.1f}",
             ]
@@ -52,14 +53,15 @@ def language_rows(records: Sequence[Record], group: str = "trained", score: str 
     for record in records:
         if record[group]:
             values = [record[group].get(lang, {}).get(score, {}).get("to target") for lang in languages]
-            rows.append([_name(record), *map(_cell, values), _cell(mean(record, group, score))])
+            rows.append([_name(record), *map(_cell, values), _cell(mean(record, group, score, languages))])
     return ["way", *languages, "mean"], rows
 
 
-def mean(record: Record, group: str, score: str = "csls") -> float | None:
-    """Of P@1 towards the target over the languages of a group; None if there are none."""
-    values = [float(one[score]["to target"]) for one in record[group].values()]
-    return sum(values) / len(values) if values else None
+def mean(record: Record, group: str, score: str, languages: Collection[str]) -> float | None:
+    """Of P@1 towards the target over these languages; None unless all were measured: other means do not compare."""
+    if not languages or not record[group].keys() >= set(languages):
+        return None
+    return sum(float(record[group][lang][score]["to target"]) for lang in languages) / len(languages)
 
 
 def write_finetune_page(path: str | Path, encoder: str, records: Sequence[Record], settings: Mapping[str, Any]) -> None:
@@ -101,7 +103,7 @@ def _curve(records: Sequence[Record]) -> str:
         if len(own) < 2:
             continue
         for group, style in (("trained", dash), ("unseen", "dot")):
-            values = [mean(record, group) for record in own]
+            values = [mean(record, group, "csls", own[0][group].keys()) for record in own]
             name = f"{variant}, {GROUPS[group]}"
             spoken.append(f"{name}: " + ", ".join(percent(value or 0) for value in values))
             traces.append(
