@@ -11,6 +11,7 @@ supervised VecMap bring each language closer to English, and unaligned vectors a
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -50,7 +51,7 @@ MIN_PAIRS = 20
 _FORMAT = "isoglot-static-aligned"
 _VERSION = 1
 _MARKER = "config.json"
-_ALIGNMENT, _CHOICE = "alignment", "choice.json"
+_ALIGNMENT, _CHOICE, _CHECKPOINT = "alignment", "choice.json", "induction.checkpoint"
 Tell = Callable[[str], None]
 
 
@@ -167,7 +168,7 @@ def align_static(
         tell: is told in a line what one may want to know.
     """
     others = _check(spaces, pivot, dictionary_from, criterion, frequent)
-    spaces = {lang: space.most_frequent(len(space)) for lang, space in spaces.items()}  # in order of frequency
+    spaces = {lang: _ordered(lang, space) for lang, space in spaces.items()}
     method = named_aligner(aligner, {"seed": seed}) if isinstance(aligner, str) else aligner
     if method.method.supervision == "unsupervised" or not method.method.linear:
         linear = [name for name, cls in methods().items() if _fits(cls)]
@@ -203,7 +204,7 @@ def align_static(
         else:
             found = _align_one(
                 src, tgt, induced_on, "other vectors" if lang in given else "own vectors", inducers[lang], method,
-                criterion, frequent, seed, None if place is None else place / "induction.checkpoint", progress,
+                criterion, frequent, seed, None if place is None else place / _CHECKPOINT, progress,
             )  # fmt: skip
             if place is not None:
                 found[1].save(place / _ALIGNMENT)
@@ -269,17 +270,22 @@ def _align_one(
     seen = shuffled[round(HELD_OUT * len(pairs)) :]
     judged = onto_target(method.fit(src, tgt, seen, progress=progress))
     others = np.setdiff1d(np.arange(min(frequent, len(src))), seen[:, 0])
-    figures = [
+    before, after = (
         _criterion(one.transform(src, "src").vectors, one.transform(tgt, "tgt").vectors, others, frequent, criterion)
         for one in (unaligned, judged)
-    ]
-    better = figures[1] > figures[0] if CRITERIA[criterion] else figures[1] < figures[0]
+    )
+    better = after > before if CRITERIA[criterion] else after < before
     whole = onto_target(method.fit(src, tgt, pairs, progress=progress))
-    return StaticChoice(src.lang, induction, criterion, *figures, better), whole
+    return StaticChoice(src.lang, induction, criterion, before, after, better), whole
 
 
 def _criterion(X: FloatMatrix, Y: FloatMatrix, rows: IntVector, frequent: int, criterion: str) -> float:
     return float(getattr(measure(X[rows], Y[:frequent]), criterion))
+
+
+def _ordered(lang: str, space: Space) -> Space:
+    """By that name, most frequent words first."""
+    return dataclasses.replace(space.most_frequent(len(space)), lang=lang)
 
 
 def _unaligned(method: Aligner) -> Aligner:
@@ -316,8 +322,15 @@ def _earlier(place: Path | None, key: str) -> tuple[StaticChoice, Alignment] | N
 
 
 def remove_work(work: str | Path) -> None:
-    """Remove what `align_static` has kept there."""
-    shutil.rmtree(work, ignore_errors=True)
+    """Remove what `align_static` has kept there, and the folder if it holds nothing else."""
+    for choice in Path(work).glob(f"*/{_CHOICE}"):
+        shutil.rmtree(choice.parent / _ALIGNMENT, ignore_errors=True)
+        (choice.parent / _CHECKPOINT).unlink(missing_ok=True)
+        choice.unlink()
+        with contextlib.suppress(OSError):
+            choice.parent.rmdir()
+    with contextlib.suppress(OSError):
+        Path(work).rmdir()
 
 
 def _key(settings: Mapping[str, Any], lang: str, pivot: str, *spaces: Space) -> str:
