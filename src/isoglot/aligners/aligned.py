@@ -39,6 +39,7 @@ __all__ = ["AlignedSpaces", "check_name"]
 _MARKER = "isoglot.json"
 _FORMAT = "isoglot-aligned-spaces"
 _VERSION = 1
+_SPACES = "spaces"
 
 Means = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
 
@@ -156,15 +157,20 @@ class AlignedSpaces:
         return mapped
 
     def save(
-        self, folder: str | Path, *, also: Callable[[Path], None] | None = None, progress: Progress = silent
+        self,
+        folder: str | Path,
+        *,
+        spaces_in: str = _SPACES,
+        also: Callable[[Path], None] | None = None,
+        progress: Progress = silent,
     ) -> None:
-        """Write the folder in one piece; `also` may put more into it."""
+        """Write the folder in one piece, the spaces to `spaces_in` within it; `also` may put more into it."""
         with atomic_directory(folder, marker=_MARKER) as temporary:
-            (temporary / "spaces").mkdir()
+            (temporary / spaces_in).mkdir(exist_ok=True)
             (temporary / "alignments").mkdir()
             for done, (name, space) in enumerate(self.spaces.items()):
                 progress("writing", done, len(self.spaces))
-                save_space(space, temporary / "spaces" / f"{name}.safetensors", format="native")
+                save_space(space, temporary / spaces_in / f"{name}.safetensors", format="native")
             progress("writing", len(self.spaces), len(self.spaces))
             for (source, target), alignment in self.alignments.items():
                 place = temporary / "alignments" / f"{source}-{target}"
@@ -181,6 +187,7 @@ class AlignedSpaces:
                 "format": _FORMAT,
                 "version": _VERSION,
                 "languages": list(self.spaces),
+                "spaces_in": spaces_in,
                 "sources": {name: space.source for name, space in self.spaces.items()},
                 "alignments": [list(key) for key in self.alignments],
                 "rerankers": [list(key) for key in self.rerankers],
@@ -213,8 +220,9 @@ class AlignedSpaces:
             raise FormatError("not aligned spaces of this version", where=where, remedy=remedy)
         try:
             spaces = {}
+            place = folder / content.get("spaces_in", _SPACES)
             for name in content["languages"]:
-                space = load_space(folder / "spaces" / f"{name}.safetensors", lang=name, format="native")
+                space = load_space(place / f"{name}.safetensors", lang=name, format="native")
                 spaces[name] = dataclasses.replace(space, source=content["sources"].get(name))
             alignments = {
                 (source, target): Alignment.load(folder / "alignments" / f"{source}-{target}")

@@ -26,6 +26,7 @@ from isoglot.cli import (
     reproduce_contextual,
     reproduce_finetune,
     simulate,
+    static_align,
     text,
     train,
     translate,
@@ -70,6 +71,7 @@ app.command("wordalign")(wordalign.wordalign)
 app.command("project")(project.project)
 app.command("audit")(audit.audit)
 app.command("distill")(distill.distill)
+app.command("static-align")(static_align.static_align)
 app.add_typer(joint.app, name="joint")
 app.command("text")(text.prepare_texts)
 app.add_typer(train.app, name="train")

@@ -1,0 +1,197 @@
+"""`isoglot static-align`: distilled vectors of several languages closer to a pivot's, where that helps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from isoglot.cli.options import FoldCase, Json, Limit
+
+if TYPE_CHECKING:
+    from isoglot.lexicons import Lexicon
+    from isoglot.progress import Progress
+    from isoglot.recipes.static_alignment import StaticAlignment
+
+__all__ = ["static_align"]
+
+
+def static_align(
+    vectors: Annotated[
+        list[str],
+        typer.Argument(metavar="DIR | LANG=FILE...", help="A folder of `isoglot distill`, or vectors as en=FILE."),
+    ],
+    pivot: Annotated[str, typer.Option("--pivot", help="The language that the others are aligned to.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
+    induce: Annotated[
+        str | None,
+        typer.Option(
+            "--induce",
+            help="What finds the dictionary: as-is (mutual neighbours of the vectors where they are), or a method that "
+            "needs no pairs, such as vecmap-unsupervised or cognates. Default: as-is; with --from-vectors "
+            "vecmap-unsupervised.",
+        ),
+    ] = None,
+    from_vectors: Annotated[
+        list[str] | None,
+        typer.Option("--from-vectors", help="Other vectors to induce the dictionary on, as fr=FILE; repeatable."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option("--method", "-m", help="Learns from the induced dictionary; see `isoglot methods`.")
+    ] = "vecmap",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting of the method, as key=value; repeatable.")
+    ] = None,
+    criterion: Annotated[
+        str, typer.Option("--criterion", help="What chooses between aligned and not: semantic or structural.")
+    ] = "semantic",
+    frequent: Annotated[
+        int, typer.Option("--frequent", min=20, help="Most frequent words in dictionaries and the criterion.")
+    ] = 15_000,
+    lexicons: Annotated[
+        list[str] | None,
+        typer.Option("--lexicon", "-l", help="Test dictionary, as en-fr=FILE, only to measure P@1; repeatable."),
+    ] = None,
+    limit: Limit = 200_000,
+    fold_case: FoldCase = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Where all random choices come from.")] = 0,
+    keep_work: Annotated[bool, typer.Option("--keep-work", help="Keep OUT.work, the finished languages.")] = False,
+    json: Json = False,
+) -> None:
+    """Align distilled vectors to a pivot without supervision, language by language: X2S-MA of Hämmerl et al. 2022.
+
+    A dictionary is induced, VecMap learns from it, and where the translations that are found are no closer than before
+    the language is kept as it was. OUT has one file a language, as `isoglot distill` writes them, and is an aligned
+    folder too: `isoglot translate`, `lexicon`, `export` and `evaluate bli` take it. A killed run goes on where it was
+    when the same command is given again.
+
+    Examples:
+
+    \b
+      isoglot static-align static --pivot en -o aligned
+      isoglot static-align static --pivot en --lexicon en-fr=en-fr.test.txt -o aligned
+      isoglot static-align static --pivot en --from-vectors en=cc.en.vec --from-vectors fr=cc.fr.vec -o aligned
+      isoglot static-align en=en.safetensors fr=fr.safetensors --pivot en --induce cognates -o aligned
+    """
+    from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.inputs import open_space, parse_aligner
+    from isoglot.errors import ConfigError
+    from isoglot.recipes.induction import check_inducer
+    from isoglot.recipes.static_alignment import CRITERIA, align_static, check_static_output, remove_work
+
+    files = _files(vectors)
+    if pivot not in files:
+        raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(files)}")
+    others = _named(from_vectors or [], "--from-vectors")
+    chosen = parse_aligner(method, settings or [], seed=seed, normalise=None, match_dimensions=False)
+    if induce is not None:
+        check_inducer(induce)
+    if criterion not in CRITERIA:
+        raise ConfigError(f"unknown criterion {criterion!r}", remedy=f"choose one of: {', '.join(CRITERIA)}")
+    check_static_output(output)
+    work = output.with_name(f"{output.name}.work")
+
+    def tell(line: str) -> None:
+        say(f"note: {line}")
+
+    with progress_bars() as progress:
+        tests = _lexicons(list(files), pivot, lexicons or [], fold_case, progress)
+        spaces, given = (
+            {
+                lang: open_space(file, lang=lang, limit=limit, fold_case=fold_case, progress=progress)
+                for lang, file in some.items()
+            }
+            for some in (files, others)
+        )
+        outcome = align_static(
+            spaces, pivot, inducer=induce, aligner=chosen, dictionary_from=given, lexicons=tests, criterion=criterion,
+            frequent=frequent, seed=seed, work=work, progress=progress, tell=tell,
+        )  # fmt: skip
+        outcome.save(output, progress=progress)
+    if not keep_work:
+        remove_work(work)
+    if json:
+        print_json({"output": str(output), **outcome.record()})
+        return
+    _print(outcome, chosen.method.name, criterion)
+    for choice in outcome.choices.values():
+        if not choice.aligned:
+            say(choice.note)
+    say(f"written to {output}; try: isoglot translate {output} --from {pivot} WORD")
+
+
+def _print(outcome: StaticAlignment, method: str, criterion: str) -> None:
+    from isoglot.cli.console import table
+
+    rows = []
+    for lang, choice in outcome.choices.items():
+        figures = ["-" if value is None else f"{value:.3f}" for value in (choice.before, choice.after)]
+        tested = [
+            "" if figure is None else f"{figure['before']:.3f} / {figure['after']:.3f}"
+            for figure in (choice.bli.get(name) for name in (f"{outcome.pivot}-{lang}", f"{lang}-{outcome.pivot}"))
+        ]
+        kept = "aligned" if choice.aligned else "as it was"
+        rows.append([lang, choice.induction.by, f"{choice.induction.pairs:,}", *figures, kept, *tested])
+    head = ["", "induced by", "pairs", f"{criterion} before", "aligned", "kept"]
+    head += [f"P@1 from {outcome.pivot}: before / aligned", f"P@1 to {outcome.pivot}"]
+    if not any(choice.bli for choice in outcome.choices.values()):
+        head, rows = head[:6], [row[:6] for row in rows]
+    table(f"{method}, languages in the space of {outcome.pivot}", head, rows, right=(2, 3, 4))
+
+
+def _files(arguments: Sequence[str]) -> dict[str, str]:
+    """The vectors' files by language."""
+    import json as json_format
+
+    from isoglot.errors import ConfigError, InputError
+
+    if len(arguments) > 1 or "=" in arguments[0]:
+        return _named(arguments, "the vectors")
+    folder = Path(arguments[0])
+    remedy = "name a folder written by `isoglot distill`, or files as en=FILE fr=FILE"
+    if not folder.exists():
+        raise InputError("no such folder", where=arguments[0], remedy=remedy)
+    try:
+        content = json_format.loads((folder / "config.json").read_text("utf-8"))
+        if content["format"] != "isoglot-distilled":
+            raise InputError(f"holds {content['format']!r}, no distilled vectors", where=arguments[0], remedy=remedy)
+        languages = list(content["languages"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError("holds no distilled vectors", where=arguments[0], remedy=remedy) from error
+    if len(languages) < 2:
+        raise ConfigError("holds one language only", where=arguments[0], remedy="distil more, or name files as en=FILE")
+    return {lang: str(folder / f"{lang}.safetensors") for lang in languages}
+
+
+def _named(arguments: Sequence[str], what: str) -> dict[str, str]:
+    from isoglot.errors import ConfigError
+
+    files: dict[str, str] = {}
+    for argument in arguments:
+        lang, equals, file = argument.partition("=")
+        if not (lang and equals and file):
+            raise ConfigError(f"{what} are given as LANG=FILE, not {argument!r}")
+        if lang in files:
+            raise ConfigError(f"{what}: {lang!r} is given twice")
+        files[lang] = file
+    return files
+
+
+def _lexicons(
+    langs: Sequence[str], pivot: str, given: Sequence[str], fold_case: bool, progress: Progress
+) -> dict[tuple[str, str], Lexicon]:
+    from isoglot.cli.inputs import open_lexicon
+    from isoglot.errors import ConfigError
+
+    others = [lang for lang in langs if lang != pivot]
+    pairs = {f"{a}-{b}": (a, b) for lang in others for a, b in ((pivot, lang), (lang, pivot))}
+    found: dict[tuple[str, str], Lexicon] = {}
+    for text in given:
+        label, equals, file = text.partition("=")
+        if not equals or label not in pairs:
+            remedy = f"the pairs are: {', '.join(f'{pivot}-{lang}' for lang in others)}"
+            raise ConfigError(f"a test dictionary is given as {pivot}-xx=FILE, not {text!r}", remedy=remedy)
+        found[pairs[label]] = open_lexicon(file, fold_case=fold_case, progress=progress, languages=pairs[label])
+    return found

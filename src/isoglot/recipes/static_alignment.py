@@ -1,0 +1,400 @@
+"""X2S-MA: static vectors of several languages, each aligned to a pivot where that helps, and left alone where not.
+
+Hämmerl, Libovický & Fraser 2022, "Combining static and contextualised multilingual embeddings", section 3: vectors
+distilled out of one multilingual encoder share a space already, roughly. A dictionary induced without supervision and
+supervised VecMap bring each language closer to English, and unaligned vectors are kept where aligning does harm.
+
+    OUT/en.safetensors        words, vectors and counts of each language, all in the pivot's normalised space
+    OUT/config.json           settings, and of each language the choice and its figures
+    OUT/isoglot.json, OUT/alignments/fr-en/    the same as aligned spaces, for `isoglot translate`, `evaluate bli` ...
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import isoglot
+from isoglot.aligners.aligned import AlignedSpaces, check_name
+from isoglot.aligners.alignment import Alignment, onto_target
+from isoglot.aligners.base import Aligner
+from isoglot.aligners.identity import Identity
+from isoglot.aligners.table import aligner as named_aligner
+from isoglot.aligners.table import methods
+from isoglot.criteria import measure
+from isoglot.errors import ConfigError, InputError, IsoglotError, ShapeError
+from isoglot.files import check_replaceable
+from isoglot.lexicons import Lexicon
+from isoglot.progress import Progress, silent
+from isoglot.recipes.induction import AS_IS, Induction, check_inducer, induce_dictionary
+from isoglot.recipes.kept import earlier_run, keep_run
+from isoglot.spaces import FloatMatrix, IntVector, Space
+from isoglot.tasks import bli
+
+__all__ = ["CRITERIA", "StaticAlignment", "StaticChoice", "align_static", "check_static_output", "remove_work"]
+
+#: Criteria that can choose, and whether more of each is better.
+CRITERIA: Mapping[str, bool] = {"semantic": True, "structural": False}
+#: Share of the induced pairs that the map which is judged does not see.
+HELD_OUT = 0.2
+#: With fewer induced pairs than these nothing is aligned.
+MIN_PAIRS = 20
+
+_FORMAT = "isoglot-static-aligned"
+_VERSION = 1
+_MARKER = "config.json"
+_ALIGNMENT, _CHOICE, _CHECKPOINT = "alignment", "choice.json", "induction.checkpoint"
+Tell = Callable[[str], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class StaticChoice:
+    """What became of one language.
+
+    `before` and `after` are the criterion without and with the alignment, over the same words: those that the judged
+    map has not seen. None where too few pairs were induced to align at all. `bli`: P@1 by direction ("en-fr"), of the
+    vectors as they were given (`raw`), only normalised (`before`) and aligned (`after`).
+    """
+
+    lang: str
+    induction: Induction
+    criterion: str
+    before: float | None
+    after: float | None
+    aligned: bool
+    bli: Mapping[str, Mapping[str, float | int | None]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def note(self) -> str:
+        """The choice in one line.
+
+        >>> induction = Induction("as-is", "own vectors", 900)
+        >>> StaticChoice("ko", induction, "semantic", 0.44, 0.41, False).note
+        'ko: kept as it was: semantic 0.410 aligned, 0.440 before'
+        """
+        if self.before is None or self.after is None:
+            return f"{self.lang}: kept as it was: only {self.induction.pairs:,} pairs were induced"
+        choice = "aligned" if self.aligned else "kept as it was"
+        return f"{self.lang}: {choice}: {self.criterion} {self.after:.3f} aligned, {self.before:.3f} before"
+
+    def record(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**dataclasses.asdict(self), "note": self.note}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> StaticChoice:
+        """The way back from `record`."""
+        fields = {name: value for name, value in record.items() if name != "note"}
+        return cls(**{**fields, "induction": Induction(**fields["induction"])})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StaticAlignment:
+    """All languages in the pivot's normalised space, and for each of the others what was chosen and why."""
+
+    pivot: str
+    aligned: AlignedSpaces
+    choices: Mapping[str, StaticChoice]
+    settings: Mapping[str, Any]
+
+    @property
+    def spaces(self) -> Mapping[str, Space]:
+        return self.aligned.spaces
+
+    def record(self) -> dict[str, Any]:
+        """Settings, choices and figures, for JSON."""
+        return {
+            "pivot": self.pivot,
+            "settings": dict(self.settings),
+            "languages": {lang: choice.record() for lang, choice in self.choices.items()},
+        }
+
+    def save(self, folder: str | Path, *, progress: Progress = silent) -> None:
+        """Write the folder in one piece."""
+        check_static_output(Path(folder))
+        content = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            **self.record(),
+            "fingerprints": {lang: space.fingerprint() for lang, space in self.spaces.items()},
+            "versions": {"isoglot": isoglot.__version__, "numpy": np.__version__},
+        }
+
+        def describe(place: Path) -> None:
+            (place / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+        self.aligned.save(folder, spaces_in=".", also=describe, progress=progress)
+
+
+def align_static(
+    spaces: Mapping[str, Space],
+    pivot: str,
+    *,
+    inducer: str | Aligner | None = None,
+    aligner: str | Aligner = "vecmap",
+    dictionary_from: Mapping[str, Space] | None = None,
+    lexicons: Mapping[tuple[str, str], Lexicon] | None = None,
+    criterion: str = "semantic",
+    frequent: int = 15_000,
+    seed: int = 0,
+    work: str | Path | None = None,
+    progress: Progress = silent,
+    tell: Tell = lambda line: None,
+) -> StaticAlignment:
+    """Align each language to the pivot without supervision; keep it as it was where that is better by the criterion.
+
+    Both are compared after the same normalisation, that of the aligner, so that only the map makes the difference. A
+    map brings the very words closer that it was learned from, right or wrong; so a map of four fifths of the dictionary
+    is judged by the translations that it finds for the other words. If it wins, the whole dictionary gives the map.
+
+    Args:
+        inducer: what finds the dictionary: a method that needs no pairs, or "as-is", mutual CSLS neighbours of the
+            vectors where they are. Default: "as-is" for the vectors' own, as one encoder has made them all, and
+            "vecmap-unsupervised", the paper's, on those of `dictionary_from`.
+        aligner: supervised and linear, learns from the induced dictionary.
+        dictionary_from: other vectors to induce the dictionary on, such as fastText's, of the pivot and of some or all
+            of the others.
+        lexicons: test dictionaries by (source, target); they only give P@1 and change nothing.
+        frequent: dictionaries and the criterion go by so many most frequent words of each side.
+        work: a folder where finished languages are kept, so that a killed run goes on there.
+        tell: is told in a line what one may want to know.
+    """
+    others = _check(spaces, pivot, dictionary_from, criterion, frequent)
+    spaces = {lang: _ordered(lang, space) for lang, space in spaces.items()}
+    method = named_aligner(aligner, {"seed": seed}) if isinstance(aligner, str) else aligner
+    if method.method.supervision == "unsupervised" or not method.method.linear:
+        linear = [name for name, cls in methods().items() if _fits(cls)]
+        raise ConfigError(
+            f"{method.method.name} cannot learn from the induced dictionary and leave the pivot in place",
+            remedy=f"choose one of: {', '.join(linear)}",
+        )
+    given = dict(dictionary_from or {})
+    inducers: dict[str, str | Aligner] = {}
+    for lang in others:
+        chosen = inducer if inducer is not None else ("vecmap-unsupervised" if lang in given else AS_IS)
+        inducers[lang] = check_inducer(chosen, seed)
+    settings = {
+        "criterion": criterion,
+        "frequent": frequent,
+        "seed": seed,
+        "aligner": {"method": method.method.name, **dataclasses.asdict(method)},
+        "inducers": {lang: _named(one) for lang, one in inducers.items()},
+    }
+    tests = lexicons or {}
+    _check_tests(spaces, pivot, tests)
+    choices: dict[str, StaticChoice] = {}
+    alignments: dict[tuple[str, str], Alignment] = {}
+    for number, lang in enumerate(others):
+        progress(f"aligning to {pivot} (languages)", number, len(others))
+        src, tgt = spaces[lang], spaces[pivot]
+        induced_on = (given[lang], given[pivot]) if lang in given else (src, tgt)
+        key = _key(settings, lang, pivot, src, tgt, *induced_on)
+        place = None if work is None else Path(work) / f"{lang}-{key}"
+        found = _earlier(place, key)
+        if found is not None:
+            tell(f"{lang} was finished earlier: {place}")
+        else:
+            found = _align_one(
+                src, tgt, induced_on, "other vectors" if lang in given else "own vectors", inducers[lang], method,
+                criterion, frequent, seed, None if place is None else place / _CHECKPOINT, progress,
+            )  # fmt: skip
+            if place is not None:
+                found[1].save(place / _ALIGNMENT)
+                keep_run(place / _CHOICE, {"key": key, "choice": found[0].record()})
+        choice, alignment = found
+        if choice.induction.warning:
+            tell(f"{lang}: {choice.induction.warning}")
+        chosen_map = alignment if choice.aligned else _unaligned(method).fit(src, tgt)
+        test = _between(tests, pivot, lang)
+        if test is not None:
+            choice = dataclasses.replace(choice, bli=_tested(src, tgt, alignment, method, test, progress))
+        choices[lang], alignments[lang, pivot] = choice, chosen_map
+    progress(f"aligning to {pivot} (languages)", len(others), len(others))
+    mapped = {pivot: alignments[others[0], pivot].transform(spaces[pivot], "tgt")}
+    mapped.update({lang: alignments[lang, pivot].transform(spaces[lang], "src") for lang in others})
+    outcome = StaticAlignment(pivot, AlignedSpaces(mapped, alignments), choices, settings)
+    info = {"method": f"{method.method.name}, where it helps", **outcome.record()}
+    return dataclasses.replace(outcome, aligned=dataclasses.replace(outcome.aligned, info=info))
+
+
+def check_static_output(output: Path) -> None:
+    """Raise unless the folder is free or holds what an earlier run wrote."""
+    check_replaceable(output, marker=_MARKER)
+    marker = output / _MARKER
+    if not marker.exists():
+        return
+    try:
+        ours = json.loads(marker.read_text("utf-8"))["format"] == _FORMAT
+    except (OSError, ValueError, KeyError, TypeError):
+        ours = False
+    if not ours:
+        raise InputError(
+            "this folder holds something else and will not be overwritten",
+            where=str(output),
+            remedy="choose another output path",
+        )
+
+
+def _align_one(
+    src: Space,
+    tgt: Space,
+    induced_on: tuple[Space, Space],
+    name: str,
+    inducer: str | Aligner,
+    method: Aligner,
+    criterion: str,
+    frequent: int,
+    seed: int,
+    checkpoint: Path | None,
+    progress: Progress,
+) -> tuple[StaticChoice, Alignment]:
+    """The choice, and the map of the whole dictionary (none but the normalisation if there are too few pairs)."""
+    dictionary, induction = induce_dictionary(
+        *induced_on, inducer, frequent=frequent, on=name, normalise=method.normalise, checkpoint=checkpoint,
+        progress=progress,
+    )  # fmt: skip
+    pairs = dictionary.indices(src, tgt)
+    induction = dataclasses.replace(induction, pairs=len(pairs))
+    unaligned = _unaligned(method).fit(src, tgt)
+    if len(pairs) < MIN_PAIRS:
+        return StaticChoice(src.lang, induction, criterion, None, None, False), unaligned
+    shuffled = pairs[np.random.default_rng(seed).permutation(len(pairs))]
+    seen = shuffled[round(HELD_OUT * len(pairs)) :]
+    judged = onto_target(method.fit(src, tgt, seen, progress=progress))
+    others = np.setdiff1d(np.arange(min(frequent, len(src))), seen[:, 0])
+    before, after = (
+        _criterion(one.transform(src, "src").vectors, one.transform(tgt, "tgt").vectors, others, frequent, criterion)
+        for one in (unaligned, judged)
+    )
+    better = after > before if CRITERIA[criterion] else after < before
+    whole = onto_target(method.fit(src, tgt, pairs, progress=progress))
+    return StaticChoice(src.lang, induction, criterion, before, after, better), whole
+
+
+def _criterion(X: FloatMatrix, Y: FloatMatrix, rows: IntVector, frequent: int, criterion: str) -> float:
+    return float(getattr(measure(X[rows], Y[:frequent]), criterion))
+
+
+def _ordered(lang: str, space: Space) -> Space:
+    """By that name, most frequent words first."""
+    return dataclasses.replace(space.most_frequent(len(space)), lang=lang)
+
+
+def _unaligned(method: Aligner) -> Aligner:
+    """The same normalisation and no map."""
+    return Identity(normalise=method.normalise)
+
+
+def _tested(
+    src: Space, tgt: Space, alignment: Alignment, method: Aligner, test: Lexicon, progress: Progress
+) -> dict[str, dict[str, float | int | None]]:
+    """P@1 both ways; `test` goes from the pivot (tgt) to the language (src)."""
+    states = {"raw": (src, tgt)}
+    for name, one in (("before", _unaligned(method).fit(src, tgt)), ("after", alignment)):
+        states[name] = (one.transform(src, "src"), one.transform(tgt, "tgt"))
+    figures: dict[str, dict[str, float | int | None]] = {}
+    for there in (True, False):
+        figure: dict[str, float | int | None] = {}
+        for name, (of_src, of_tgt) in states.items():
+            sides = (of_tgt, of_src, test) if there else (of_src, of_tgt, test.invert())
+            result = bli(*sides, ks=(1,), bootstrap=0, progress=progress)[0]
+            figure |= {name: result.value, "n": result.n}
+        figures[f"{tgt.lang}-{src.lang}" if there else f"{src.lang}-{tgt.lang}"] = figure
+    return figures
+
+
+def _earlier(place: Path | None, key: str) -> tuple[StaticChoice, Alignment] | None:
+    if place is None:
+        return None
+    kept = earlier_run(place / _CHOICE, key)
+    try:
+        return None if kept is None else (StaticChoice.from_record(kept["choice"]), Alignment.load(place / _ALIGNMENT))
+    except (IsoglotError, KeyError, TypeError):
+        return None  # damaged: made again
+
+
+def remove_work(work: str | Path) -> None:
+    """Remove what `align_static` has kept there, and the folder if it holds nothing else."""
+    for choice in Path(work).glob(f"*/{_CHOICE}"):
+        shutil.rmtree(choice.parent / _ALIGNMENT, ignore_errors=True)
+        (choice.parent / _CHECKPOINT).unlink(missing_ok=True)
+        choice.unlink()
+        with contextlib.suppress(OSError):
+            choice.parent.rmdir()
+    with contextlib.suppress(OSError):
+        Path(work).rmdir()
+
+
+def _key(settings: Mapping[str, Any], lang: str, pivot: str, *spaces: Space) -> str:
+    own = {**settings, "inducers": settings["inducers"][lang], "pivot": pivot, "isoglot": isoglot.__version__}
+    what = json.dumps([own, [space.fingerprint() for space in spaces]], sort_keys=True)
+    return hashlib.sha256(what.encode()).hexdigest()[:16]
+
+
+def _named(inducer: str | Aligner) -> Any:
+    return inducer if isinstance(inducer, str) else {"method": inducer.method.name, **dataclasses.asdict(inducer)}
+
+
+def _fits(cls: type[Aligner]) -> bool:
+    return cls.method.supervision != "unsupervised" and cls.method.linear
+
+
+def _check(
+    spaces: Mapping[str, Space], pivot: str, given: Mapping[str, Space] | None, criterion: str, frequent: int
+) -> list[str]:
+    """The languages other than the pivot, if all is as it should be."""
+    if pivot not in spaces:
+        raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(spaces)}")
+    others = [lang for lang in spaces if lang != pivot]
+    if not others:
+        raise ConfigError("there is only one language", remedy="name at least two, as en=FILE fr=FILE")
+    for lang, space in spaces.items():
+        check_name(lang)
+        if space.dim != spaces[pivot].dim:
+            raise ShapeError(
+                f"{lang} has {space.dim} dimensions and {pivot} {spaces[pivot].dim}",
+                remedy="distil all languages with one encoder",
+            )
+    for lang in given or {}:
+        if lang not in spaces:
+            raise ConfigError(
+                f"vectors to induce the dictionary on are of {lang!r}, which is not among the languages",
+                remedy=f"one of: {', '.join(spaces)}",
+            )
+    if given and pivot not in given:
+        raise ConfigError(f"vectors to induce the dictionary on are missing for the pivot {pivot!r}")
+    if criterion not in CRITERIA:
+        raise ConfigError(f"unknown criterion {criterion!r}", remedy=f"choose one of: {', '.join(CRITERIA)}")
+    if frequent < MIN_PAIRS:
+        raise ConfigError(f"must be at least {MIN_PAIRS}, not {frequent}", where="frequent")
+    return others
+
+
+def _check_tests(spaces: Mapping[str, Space], pivot: str, tests: Mapping[tuple[str, str], Lexicon]) -> None:
+    """Raise now what would stop `bli` after all the work."""
+    for source, target in tests:
+        if pivot not in (source, target) or source not in spaces or target not in spaces or source == target:
+            raise ConfigError(
+                f"a test dictionary is between the pivot {pivot!r} and another language, not {source!r}-{target!r}"
+            )
+        lexicon = tests[source, target]
+        if not len(lexicon.restrict(spaces[source], spaces[target])):
+            raise ConfigError(
+                f"none of its {len(lexicon):,} pairs has both words in the vectors of {source} and {target}",
+                where=lexicon.source,
+                remedy="check the languages, their order and letter case",
+            )
+
+
+def _between(tests: Mapping[tuple[str, str], Lexicon], pivot: str, lang: str) -> Lexicon | None:
+    if (pivot, lang) in tests:
+        return tests[pivot, lang]
+    return tests[lang, pivot].invert() if (lang, pivot) in tests else None

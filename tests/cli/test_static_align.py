@@ -1,0 +1,89 @@
+"""`isoglot static-align` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from isoglot.lexicons import Lexicon
+from isoglot.spaces import Space
+
+
+@pytest.fixture(scope="module")
+def static(tmp_path_factory):
+    """A folder as `isoglot distill` leaves it: a pivot and a language that is where it should be; and a lexicon."""
+    folder = tmp_path_factory.mktemp("static-align")
+    (folder / "static").mkdir()
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(300, 12))
+    for lang, vectors in (("en", base), ("fr", base + 0.2 * rng.normal(size=base.shape))):
+        Space(lang, [f"{lang}{i}" for i in range(300)], vectors).save(folder / "static" / f"{lang}.safetensors")
+    content = {"format": "isoglot-distilled", "languages": {"en": {}, "fr": {}}}
+    (folder / "static" / "config.json").write_text(json.dumps(content), "utf-8")
+    Lexicon([(f"en{i}", f"fr{i}") for i in range(100)], "en", "fr").save(folder / "en-fr.txt")
+    return folder
+
+
+@pytest.fixture
+def run(command, static, monkeypatch):
+    monkeypatch.chdir(static)
+    return lambda *args: command("static-align", *args)
+
+
+def test_a_distilled_folder_becomes_an_aligned_one(run, command, static):
+    code, out, err = run("static", "--pivot", "en", "--lexicon", "en-fr=en-fr.txt", "-o", "out")
+    assert code == 0, err
+    assert "as it was" in out
+    assert "fr: kept as it was: semantic " in err
+    assert "written to out" in err
+    assert len(Space.load(static / "out" / "fr.safetensors")) == 300
+    assert not (static / "out.work").exists()
+    code, out, err = command("evaluate", "bli", "out", "-l", "en-fr.txt", "--from", "en", "--to", "fr", "--json")
+    assert code == 0, err
+    assert json.loads(out)["results"][0]["value"] > 0.9
+
+
+def test_named_files_other_vectors_and_json(run, static):
+    files = [f"{lang}=static/{lang}.safetensors" for lang in ("en", "fr")]
+    others = [argument for file in files for argument in ("--from-vectors", file)]
+    code, out, err = run(*files, *others, "--induce", "as-is", "--pivot", "en", "-m", "procrustes", "--json", "-o", "j",
+                         "--keep-work")  # fmt: skip
+    assert code == 0, err
+    document = json.loads(out)
+    assert document["languages"]["fr"]["induction"]["on"] == "other vectors"
+    assert document["settings"]["aligner"]["method"] == "procrustes"
+    assert (static / "j.work").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere", "--pivot", "en"], "nowhere: no such folder"),
+        (["en-fr.txt", "--pivot", "en"], "holds no distilled vectors"),
+        (["static", "--pivot", "es"], "the pivot 'es' is not among the languages; one of: en, fr"),
+        (["en=static/en.safetensors", "fr", "--pivot", "en"], "given as LANG=FILE, not 'fr'"),
+        (["en=a", "en=b", "--pivot", "en"], "'en' is given twice"),
+        (["en=a.vec", "fr=b.vec", "--pivot", "en"], "a.vec: no such file"),
+        (["static", "--pivot", "en", "--induce", "cognate"], "did you mean 'cognates'?"),
+        (["static", "--pivot", "en", "--induce", "procrustes"], "needs translation pairs"),
+        (["static", "--pivot", "en", "--method", "vecmop"], "did you mean 'vecmap'?"),
+        (["static", "--pivot", "en", "--set", "whitn=no"], "did you mean 'whiten'?"),
+        (["static", "--pivot", "en", "--criterion", "best"], "choose one of: semantic, structural"),
+        (["static", "--pivot", "en", "--lexicon", "en-de=en-fr.txt"], "the pairs are: en-fr"),
+        (["static", "--pivot", "en", "--from-vectors", "fr=static/fr.safetensors"], "missing for the pivot 'en'"),
+    ],
+)
+def test_mistakes_are_one_line(run, static, arguments, said):
+    code, out, err = run(*arguments, "-o", "bad")
+    assert code == 2
+    assert said in err.splitlines()[-1]
+    assert out == ""
+    assert not (static / "bad").exists()
+
+
+def test_nothing_else_is_overwritten(run):
+    code, _, err = run("static", "--pivot", "en", "-o", "static")
+    assert code == 2
+    assert "will not be overwritten" in err

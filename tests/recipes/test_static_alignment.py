@@ -1,0 +1,184 @@
+"""Static vectors to a pivot: aligned where that helps, left alone where not, and told either way."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+from isoglot.aligners import Procrustes
+from isoglot.aligners.aligned import AlignedSpaces
+from isoglot.errors import ConfigError, InputError, ShapeError
+from isoglot.lexicons import Lexicon
+from isoglot.recipes import static_alignment
+from isoglot.recipes.induction import induce_dictionary
+from isoglot.recipes.static_alignment import align_static
+from isoglot.spaces import Space
+
+N, D = 400, 16
+
+
+def language(name: str, vectors) -> Space:
+    return Space(name, [f"{name}{i}" for i in range(len(vectors))], vectors)
+
+
+@pytest.fixture(scope="module")
+def world() -> dict[str, Space]:
+    """The pivot, a language that is turned a little, and one that is where it should be."""
+    rng = np.random.default_rng(0)
+    base = rng.normal(size=(N, D)) * np.linspace(2, 0.5, D)
+    skew = rng.normal(size=(D, D)) * 0.12
+    near = expm(skew - skew.T)
+    noise = [0.15 * rng.normal(size=base.shape) for _ in range(2)]
+    return {
+        "en": language("en", base),
+        "turned": language("turned", (base + noise[0]) @ near),
+        "same": language("same", base + noise[1]),
+    }
+
+
+@pytest.fixture(scope="module")
+def lexicons() -> dict[tuple[str, str], Lexicon]:
+    pairs = [(f"en{i}", f"turned{i}") for i in range(N)]
+    return {("en", "turned"): Lexicon(pairs, "en", "turned")}
+
+
+@pytest.fixture(scope="module")
+def outcome(world, lexicons):
+    return align_static(world, "en", lexicons=lexicons)
+
+
+def test_a_turned_language_is_turned_back_and_one_in_place_is_left_alone(outcome):
+    turned, same = outcome.choices["turned"], outcome.choices["same"]
+    assert turned.aligned
+    assert turned.after > turned.before
+    assert turned.note.startswith("turned: aligned: semantic ")
+    assert turned.induction.by == "as-is"
+    for figures in turned.bli.values():
+        assert figures["after"] > figures["before"]
+        assert figures["after"] > 0.9
+        assert figures["n"] == N
+    assert list(turned.bli) == ["en-turned", "turned-en"]
+    assert not same.aligned
+    assert same.after <= same.before
+    assert same.note.startswith("same: kept as it was: semantic ")
+    assert outcome.aligned.alignments["same", "en"].method == "identity"
+
+
+def test_all_share_the_pivots_normalised_space(outcome, world):
+    """Also those that were kept: they are normalised as the others are."""
+    en, same = (outcome.spaces[lang].vectors for lang in ("en", "same"))
+    np.testing.assert_allclose(np.linalg.norm(en, axis=1), 1, atol=1e-4)
+    assert (en * same).sum(axis=1).mean() > 0.9
+    assert outcome.spaces["turned"].words == world["turned"].words
+
+
+def test_a_poor_dictionary_does_no_harm(world):
+    """Other vectors that say nothing, of a few of the words: what they induce is garbage, and is not used."""
+    rng = np.random.default_rng(1)
+    given = {lang: language(lang, rng.normal(size=(80, 6))) for lang in ("en", "same")}
+    spaces = {lang: world[lang] for lang in ("en", "same")}
+    found = align_static(spaces, "en", dictionary_from=given, inducer="as-is").choices["same"]
+    assert found.induction.on == "other vectors"
+    assert found.induction.pairs >= static_alignment.MIN_PAIRS
+    assert not found.aligned
+    assert found.after < found.before
+    few = {lang: space.most_frequent(10) for lang, space in given.items()}
+    found = align_static(spaces, "en", dictionary_from=few, inducer="as-is").choices["same"]
+    assert found.before is None
+    assert "pairs were induced" in found.note
+
+
+def test_the_dictionary_may_come_from_other_vectors(world):
+    """The language's own vectors are turned far away; those beside them know who translates whom."""
+    rng = np.random.default_rng(2)
+    far = np.linalg.qr(rng.normal(size=(D, D)))[0]
+    spaces = {"en": world["en"], "far": language("far", world["same"].vectors @ far)}
+    given = {"en": world["en"], "far": language("far", world["same"].vectors)}
+    found = align_static(spaces, "en", dictionary_from=given, inducer="as-is", aligner=Procrustes())
+    assert found.choices["far"].aligned
+    rows = (found.spaces["en"].vectors * found.spaces["far"].vectors).sum(axis=1)
+    assert rows.mean() > 0.9
+
+
+def test_the_same_seed_gives_the_same_and_a_killed_run_goes_on(world, outcome, tmp_path, monkeypatch):
+    told: list[str] = []
+    first = static_alignment._align_one
+    calls = []
+
+    def counted(*args):
+        calls.append(args[0].lang)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return first(*args)
+
+    monkeypatch.setattr(static_alignment, "_align_one", counted)
+    with pytest.raises(KeyboardInterrupt):
+        align_static(world, "en", work=tmp_path / "work")
+    again = align_static(world, "en", work=tmp_path / "work", tell=told.append)
+    assert calls == ["turned", "same", "same"]
+    assert len(told) == 1
+    assert "turned was finished earlier" in told[0]
+    for lang, space in outcome.spaces.items():
+        np.testing.assert_array_equal(space.vectors, again.spaces[lang].vectors)
+    assert again.choices["same"] == outcome.choices["same"]
+    assert dataclasses.replace(outcome.choices["turned"], bli={}) == again.choices["turned"]
+    for damaged in (tmp_path / "work").glob("*/choice.json"):
+        damaged.write_text("{", "utf-8")
+    align_static(world, "en", seed=1, work=tmp_path / "work")  # another key
+    align_static(world, "en", work=tmp_path / "work")
+    assert calls[3:] == ["turned", "same"] * 2
+
+
+def test_the_folder_is_read_as_files_and_as_aligned_spaces(outcome, tmp_path):
+    outcome.save(tmp_path / "out")
+    outcome.save(tmp_path / "out")  # its own folder may be replaced
+    loaded = AlignedSpaces.load(tmp_path / "out")
+    for lang, space in outcome.spaces.items():
+        one = Space.load(tmp_path / "out" / f"{lang}.safetensors")
+        assert one.words == space.words
+        np.testing.assert_array_equal(one.vectors, space.vectors)
+        np.testing.assert_array_equal(loaded.spaces[lang].vectors, space.vectors)
+    content = json.loads((tmp_path / "out" / "config.json").read_text("utf-8"))
+    assert content["pivot"] == "en"
+    assert content["languages"]["same"]["aligned"] is False
+    assert "kept as it was" in content["languages"]["same"]["note"]
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}", "utf-8")
+    with pytest.raises(InputError, match="holds something else"):
+        outcome.save(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"pivot": "fr"}, "the pivot 'fr' is not among"),
+        ({"inducer": "procrustes"}, "needs translation pairs"),
+        ({"inducer": "vecmap-unsupervized"}, "did you mean 'vecmap-unsupervised'"),
+        ({"aligner": "vecmap-unsupervised"}, "cannot learn from the induced dictionary"),
+        ({"aligner": "realnvp"}, "cannot learn from the induced dictionary"),
+        ({"aligner": "vecmop"}, "did you mean 'vecmap'"),
+        ({"criterion": "semantics"}, "unknown criterion"),
+        ({"frequent": 3}, "must be at least"),
+        ({"dictionary_from": {"xx": language("xx", np.eye(3))}}, "which is not among the languages"),
+        ({"dictionary_from": {"same": language("same", np.eye(3))}}, "missing for the pivot"),
+        ({"lexicons": {("same", "turned"): Lexicon([("a", "b")])}}, "is between the pivot"),
+        ({"lexicons": {("en", "same"): Lexicon([("a", "b")])}}, "has both words in the vectors"),
+    ],
+)
+def test_what_cannot_be_is_told_before_any_work(world, options, said, monkeypatch):
+    monkeypatch.setattr(static_alignment, "_align_one", None)
+    with pytest.raises(ConfigError, match=said):
+        align_static(world, **{"pivot": "en", **options})
+
+
+def test_one_language_and_other_dimensions(world):
+    with pytest.raises(ConfigError, match="only one language"):
+        align_static({"en": world["en"]}, "en")
+    with pytest.raises(ShapeError, match="distil all languages with one encoder"):
+        align_static({"en": world["en"], "xx": language("xx", np.eye(3))}, "en")
+    with pytest.raises(ShapeError, match="as-is needs vectors of one space"):
+        induce_dictionary(world["en"], language("xx", np.eye(3)))
