@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from isoglot.errors import ConfigError, FormatError, InputError
+from isoglot.training.fresh import FreshEncoder
 from isoglot.training.objectives.base import PRESETS, Objective, check_type, known, parse_recipe, preset
 
 __all__ = ["Recipe", "TrainingSettings", "preset_settings", "read_recipe"]
@@ -26,6 +27,10 @@ PRESET_TRAINING: dict[str, dict[str, Any]] = {
     "static-dcca": {"steps": 7500, "choose": "mlm"},
     "static-mse": {"steps": 7500, "choose": "mlm"},
 }
+#: Presets that make a new encoder unless one is named.
+PRESET_FRESH = ("mini-mlm",)
+#: What a recipe names by language.
+TABLES = {"parallel": "text", "text": "file", "static": "vectors"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,8 +132,12 @@ class Recipe:
         parallel: by source language, the text: a catalogue name, two files with a comma between them, or one file whose
             lines have both sides with a tab between them.
         target: the language that the others are brought to.
-        held_out: lines of each text to evaluate on; None for a tenth, at most 300.
+        held_out: lines of each text to evaluate on; None for a tenth, at most 300, and of monolingual text for a
+            twentieth, at most 500.
         limit: learn from so many lines of each text at most.
+        text: by language, files of monolingual text.
+        static: by language, static vectors.
+        fresh: make a new encoder of this size for the languages of `text`, instead of starting from `encoder`.
     """
 
     encoder: str
@@ -139,16 +148,22 @@ class Recipe:
     target: str = "en"
     held_out: int | None = None
     limit: int | None = None
+    text: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    static: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    fresh: FreshEncoder | None = None
 
     def record(self) -> dict[str, Any]:
         """As plain data: what `recipe_of` reads again."""
+        start = {"encoder": self.encoder} if self.fresh is None else {"fresh": dataclasses.asdict(self.fresh)}
         return {
-            "encoder": self.encoder,
+            **start,
             "output": str(self.output),
             "target": self.target,
             "held_out": self.held_out,
             "limit": self.limit,
             "parallel": dict(self.parallel),
+            "text": dict(self.text),
+            "static": dict(self.static),
             "objectives": {one.objective.name: dataclasses.asdict(one) for one in self.objectives},
             "training": dataclasses.asdict(self.settings),
         }
@@ -156,16 +171,21 @@ class Recipe:
 
 def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     """A recipe out of plain data: that of a file, or of `Recipe.record`."""
-    keys = {"preset", "encoder", "output", "target", "held_out", "limit", "parallel", "objectives", "training"}
+    keys = {"preset", "encoder", "output", "target", "held_out", "limit", *TABLES, "objectives", "training", "fresh"}
     for key in content:
         known(key, dict.fromkeys(sorted(keys)), "entry", where)
-    for key in ("encoder", "output", "parallel"):
-        if not content.get(key):
+    fresh = _fresh(content, where)
+    for key in ("encoder", "output"):
+        if not content.get(key) and (key != "encoder" or fresh is None):
             remedy = f"give --{key}, or write it into the recipe"
             raise ConfigError(f"no {key} is named", where=where, remedy=remedy)
-    parallel = content["parallel"]
-    if not isinstance(parallel, Mapping) or not all(isinstance(one, str) for one in parallel.values()):
-        raise ConfigError("parallel is a table of language = text", where=where)
+    tables = {key: _table(content, key, where) for key in TABLES}
+    if not any(tables.values()):
+        remedy = "give --parallel or --text, or write it into the recipe"
+        raise ConfigError("no parallel or other text is named", where=where, remedy=remedy)
+    if fresh is not None and not tables["text"]:
+        raise ConfigError("a new encoder needs text", where=where, remedy="give --text LANGUAGE=FILE")
+    parallel = tables["parallel"]
     target = str(content.get("target", "en"))
     if target in parallel:
         remedy = "name the other language of the text, or another --target"
@@ -189,7 +209,7 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     else:
         raise ConfigError("objectives are a text or a table", where=where, remedy='such as "word_ot + 0.5*anchor"')
     return Recipe(
-        encoder=content["encoder"],
+        encoder=content.get("encoder", ""),
         output=Path(content["output"]).expanduser(),
         parallel=parallel,
         objectives=objectives,
@@ -197,7 +217,33 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
         target=target,
         held_out=content.get("held_out"),
         limit=content.get("limit"),
+        text=tables["text"],
+        static=tables["static"],
+        fresh=fresh,
     )
+
+
+def _table(content: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
+    """Files by language."""
+    found = content.get(key, {})
+    if not isinstance(found, Mapping) or not all(isinstance(one, str) for one in found.values()):
+        raise ConfigError(f"{key} is a table of language = {TABLES[key]}", where=where)
+    return dict(found)
+
+
+def _fresh(content: Mapping[str, Any], where: str) -> FreshEncoder | None:
+    """The size of a new encoder, where one is to be made: if it is told, or by a preset that starts from nothing."""
+    given = content.get("fresh")
+    if given is None and (content.get("preset") not in PRESET_FRESH or content.get("encoder")):
+        return None
+    if content.get("encoder"):
+        raise ConfigError("a run starts either from an encoder or from a fresh one", where=where)
+    if not isinstance(given or {}, Mapping):
+        raise ConfigError("fresh is a table of settings", where=where)
+    fields = {field.name: field for field in dataclasses.fields(FreshEncoder)}
+    for key in given or {}:
+        known(key, fields, "setting", f"{where}: fresh")
+    return FreshEncoder(**(given or {}))
 
 
 def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recipe:
