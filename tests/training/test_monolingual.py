@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 import pytest
 
@@ -60,7 +62,7 @@ def test_blocks_hold_all_tokens_of_the_lines_in_order(sampler, tokenizer):
         found = [token for row, mask in zip(side.ids, side.mask, strict=True) for token in row[mask][1:-1].tolist()]
         end = [tokenizer.sep_token_id]
         expected = [tokenizer(text, add_special_tokens=False)["input_ids"] + end for text in texts]
-        assert found == sum(expected, [])[:-1]
+        assert found == list(chain.from_iterable(expected))[:-1]
         special = (side.ids == tokenizer.cls_token_id) | (side.ids == tokenizer.sep_token_id) | ~side.mask
         assert ((side.words < 0) == special).all()
         assert drawn.batch.tokens == int(side.mask.sum())

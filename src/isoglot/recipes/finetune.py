@@ -202,7 +202,7 @@ def prepare(
     """
     check_output(recipe.output)
     check_writable(recipe.output)
-    if is_aligned_folder(Path(recipe.encoder)):
+    if recipe.fresh is None and is_aligned_folder(Path(recipe.encoder)):
         remedy = f"name the encoder in it: {Path(recipe.encoder) / 'encoder'}"
         raise ConfigError("is aligned by maps, which training would leave behind", where=recipe.encoder, remedy=remedy)
     sources = open_sources(recipe, progress)

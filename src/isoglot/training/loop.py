@@ -276,7 +276,8 @@ class Trainer:
             self._guard.halt(f"the gradient is {norm}", step, drawn, {})
         self._optimiser.step()
         self._optimiser.zero_grad(set_to_none=True)
-        state["losses"] = [*state["losses"], sum(values) / max(len(values), 1)][-REMEMBERED:]
+        # Kinds of batches have losses of their own size: the largest is what none should exceed by far.
+        state["losses"] = [*state["losses"], max(values)][-REMEMBERED:]
         return StepRecord(
             step=step + 1,
             steps=self.steps,
