@@ -6,8 +6,10 @@ import contextlib
 import dataclasses
 import os
 import resource
+import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -294,14 +296,28 @@ def _start(recipe: Recipe, texts: Sequence[TextCorpus], device: str, dry: bool, 
 
     if recipe.fresh is None:
         return load(recipe.encoder)
+    made = {"fresh": dataclasses.asdict(recipe.fresh), "seed": recipe.settings.seed}
+    made["texts"] = {one.lang: [one.digest, len(one)] for one in texts}
     lines = {one.lang: one for one in texts}
-    place = recipe.output / RUN / START
-    if dry and not place.exists():
-        with tempfile.TemporaryDirectory() as folder:
-            return load(make_encoder(Path(folder) / START, lines, recipe.fresh, seed=recipe.settings.seed))
+    place, note = recipe.output / RUN / START, recipe.output / RUN / f"{START}.json"
+    begun = (recipe.output / RUN / "recipe.json").exists()
+    if dry and not begun:
+        folder = Path(tempfile.mkdtemp())
+        encoder = load(make_encoder(folder / START, lines, recipe.fresh, seed=recipe.settings.seed, progress=progress))
+        # The head for masked tokens is loaded later.
+        weakref.finalize(encoder, shutil.rmtree, folder, ignore_errors=True)
+        return encoder
     with _first_of_all(device):
-        if not place.exists():
+        same = note.exists() and read_json(note) == made
+        if begun and not same:
+            raise InputError(
+                "this folder holds a run with another new encoder, or other text",
+                where=str(recipe.output / RUN),
+                remedy="choose another output folder, or give what the run began with",
+            )
+        if not same:
             make_encoder(place, lines, recipe.fresh, seed=recipe.settings.seed, progress=progress)
+            write_json(note, made)
     return load(place)
 
 

@@ -24,11 +24,8 @@ def check_output(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError("is a file, not a folder", where=str(folder), remedy="choose another output path")
     # A run that was killed before it began has left links between words at most, or a new encoder.
-    others = (
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and not path.match(f"{RUN}/*links-*") and not path.match(f"{RUN}/*{START}*/*")
-    )
+    left = (f"{RUN}/*links-*", f"{RUN}/*{START}*", f"{RUN}/*{START}*/*")
+    others = (path for path in folder.rglob("*") if path.is_file() and not any(path.match(one) for one in left))
     if not (folder / RUN / "recipe.json").exists() and any(others):
         raise InputError(
             "this folder holds other things and will not be overwritten",

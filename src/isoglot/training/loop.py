@@ -116,7 +116,7 @@ class Trainer:
             )
         self._held_out = self.sampler.held_out() if self.main else []
         if settings.choose == "mlm" and not any(len(one.held_out) for one in texts):
-            remedy = "give --text, and hold some of it out"
+            remedy = "hold out some lines of --text, or set choose=last"
             raise ConfigError("there is no text whose masked tokens could choose", where="choose", remedy=remedy)
         batches = self.sampler.draws_of_an_epoch * settings.epochs
         self.steps = settings.steps or max(1, math.ceil(batches / settings.accumulation))

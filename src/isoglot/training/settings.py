@@ -194,7 +194,7 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
         remedy = f"presets: {', '.join(PRESETS)}"
         raise ConfigError("a recipe has either a preset or objectives", where=where, remedy=remedy)
     for name, kind in (("encoder", "str"), ("output", "str"), ("held_out", "int | None"), ("limit", "int | None")):
-        check_type(name, content.get(name), kind)
+        check_type(name, content.get(name, "" if kind == "str" else None), kind)
     given = content.get("training", {})
     if not isinstance(given, Mapping):
         raise ConfigError("training is a table of settings", where=where)
