@@ -45,8 +45,10 @@ def test_the_last_lines_are_held_out_and_blank_ones_left_out(tmp_path):
 
 def test_text_that_is_none(tmp_path):
     (tmp_path / "blank.txt").write_text("\n \n")
-    with pytest.raises(InputError, match=r"blank.txt: of 2 lines, 0 held out, none is left to learn from"):
+    with pytest.raises(InputError, match=r"blank.txt: the file is empty"):
         open_text(tmp_path / "blank.txt", "en")
+    with pytest.raises(InputError, match="en: of 2 lines, 0 held out, none is left to learn from"):
+        open_text(["", " "], "en")
     with pytest.raises(InputError, match="en: of 2 lines, 2 held out"):
         open_text(["a", "b"], "en", held_out=2)
     with pytest.raises(ConfigError, match="limit: must be at least 1"):
