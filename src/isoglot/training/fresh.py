@@ -140,4 +140,6 @@ def _tokenizer(lines: Iterator[str], size: FreshEncoder) -> Any:
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]", first), ("[SEP]", last)]
     )
-    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=size.longest, **SPECIAL)
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=tokenizer, model_max_length=size.longest, **SPECIAL
+    )
