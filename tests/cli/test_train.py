@@ -152,7 +152,8 @@ def test_what_is_missing_is_named(command, options, missing):
     name = {"-o": "output"}.get(missing, missing.removeprefix("--"))
     code, output, errors = command("train", *options[:at], *options[at + 2 :])
     assert (code, output) == (2, "")
-    assert errors == f"isoglot: the command: no {name} is named; give --{name}, or write it into the recipe\n"
+    what, option = ("parallel or other text", "parallel or --text") if name == "parallel" else (name, name)
+    assert errors == f"isoglot: the command: no {what} is named; give --{option}, or write it into the recipe\n"
 
 
 def test_help_shows_both_ways(command, monkeypatch):

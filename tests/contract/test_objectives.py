@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from isoglot.errors import ConfigError, InputError
 from isoglot.training import EncodedBatch, PairBatch, Side
+from isoglot.training.batch import WordBatch
 from isoglot.training.objectives import PRESETS, Predictions, objective, objectives, parse_recipe, preset
 
 torch = pytest.importorskip("torch")
@@ -30,10 +31,13 @@ FURTHER = [
     ("subword_ot", {"span": "batch", "share": 0.7, "cost": "euclidean"}),
     ("l2", {"pooling": "first"}),
     ("contrastive", {"variant": "weak", "pooling": "mean"}),
+    ("static_dcca", {"components": 2, "regulariser": 0.5}),
 ]
 ALL = [(name, {}) for name in NAMES] + FURTHER
 #: Each item is compared with the others of its batch, so a part of a batch has other losses.
 COMPARING = {"contrastive", "sentence_contrastive"}
+#: The whole batch is one item.
+WHOLE = {"static_dcca"}
 #: 0 if both sides, and the start, are the same.
 ZERO = {"word_ot", "subword_ot", "l2", "anchor"}
 WIDTH, VOCABULARY = 4, 7
@@ -109,12 +113,30 @@ def assemble(pairs, more=0, junk=0.0, same=False):
     return EncodedBatch(PairBatch("aa-bb", *sides, links), *hidden, extra["start"], masked)
 
 
+def batch_of(one, pairs, more=0, junk=0.0, same=False):
+    """The batch of these pairs that the objective takes: if it wants static vectors, the source's words and some."""
+    whole = assemble(pairs, more, junk, same)
+    if "static" not in one.needs:
+        return whole
+    vectors = torch.stack([tgt.start.mean(0) for _, tgt, _ in pairs])
+    return EncodedBatch(WordBatch(whole.pair.src, vectors), alone=whole.src)
+
+
+def leaves(batch):
+    """What a loss may have a gradient with respect to, and where."""
+    if batch.alone is not None:
+        return [batch.alone], [batch.batch.side.words >= 0]
+    predicted = batch.masked["mlm"]
+    states = [batch.src, batch.tgt, predicted.logits]
+    return states, [batch.pair.src.mask, batch.pair.tgt.mask, predicted.labels != -100]
+
+
 def gradients(one, batch):
     """The loss and its gradients with respect to the source and target states and the predictions."""
     loss = one.loss(batch)
-    leaves = (batch.src, batch.tgt, batch.masked["mlm"].logits)
-    found = torch.autograd.grad(loss, leaves, allow_unused=True)
-    return loss.detach(), [torch.zeros_like(x) if g is None else g for x, g in zip(leaves, found, strict=True)]
+    states, _ = leaves(batch)
+    found = torch.autograd.grad(loss, states, allow_unused=True)
+    return loss.detach(), [torch.zeros_like(x) if g is None else g for x, g in zip(states, found, strict=True)]
 
 
 each = pytest.mark.parametrize(
@@ -126,7 +148,7 @@ each = pytest.mark.parametrize(
 @given(pairs=parallels())
 @settings(deadline=None, max_examples=12)
 def test_a_loss_is_one_number_with_gradients(one, pairs):
-    batch = assemble(pairs)
+    batch = batch_of(one, pairs)
     loss = one.loss(batch)
     assert loss.shape == ()
     assert loss.isfinite()
@@ -141,12 +163,11 @@ def test_a_loss_is_one_number_with_gradients(one, pairs):
 @given(pairs=parallels(), more=st.integers(0, 4))
 @settings(deadline=None, max_examples=12)
 def test_padding_changes_nothing_and_gets_no_gradient(one, pairs, more):
-    value, found = gradients(one, assemble(pairs))
-    batch = assemble(pairs, more, math.nan)
+    value, found = gradients(one, batch_of(one, pairs))
+    batch = batch_of(one, pairs, more, math.nan)
     padded, wider = gradients(one, batch)
     assert torch.allclose(padded, value, rtol=1e-9, atol=1e-12)
-    masks = (batch.pair.src.mask, batch.pair.tgt.mask, batch.masked["mlm"].labels != -100)
-    for narrow, wide, mask in zip(found, wider, masks, strict=True):
+    for narrow, wide, mask in zip(found, wider, leaves(batch)[1], strict=True):
         assert (wide[~mask] == 0).all()
         assert torch.allclose(wide[:, : narrow.shape[1]], narrow, atol=1e-9)
 
@@ -156,8 +177,8 @@ def test_padding_changes_nothing_and_gets_no_gradient(one, pairs, more):
 @settings(deadline=None, max_examples=12)
 def test_the_order_of_sentences_does_not_matter(one, pairs, data):
     order = data.draw(st.permutations(range(len(pairs))))
-    value, found = gradients(one, assemble(pairs))
-    other, turned = gradients(one, assemble([pairs[k] for k in order]))
+    value, found = gradients(one, batch_of(one, pairs))
+    other, turned = gradients(one, batch_of(one, [pairs[k] for k in order]))
     assert torch.allclose(other, value, rtol=1e-9, atol=1e-12)
     for a, b in zip(found, turned, strict=True):
         assert torch.allclose(a[order], b, atol=1e-9)
@@ -168,12 +189,12 @@ def test_the_order_of_sentences_does_not_matter(one, pairs, data):
 @settings(deadline=None, max_examples=12)
 def test_parts_of_a_batch_add_up(one, pairs, cut):
     """So that several processes can get the mean that one would."""
-    total, count = one.total(assemble(pairs))
-    assert torch.allclose(one.loss(assemble(pairs)), total / max(count, 1))
-    if getattr(one, "span", "sentence") == "batch":
+    total, count = one.total(batch_of(one, pairs))
+    assert torch.allclose(one.loss(batch_of(one, pairs)), total / max(count, 1))
+    if getattr(one, "span", "sentence") == "batch" or one.objective.name in WHOLE:
         assert count == 1
         return
-    parts = [one.total(assemble(part)) for part in (pairs[:cut], pairs[cut:]) if part]
+    parts = [one.total(batch_of(one, part)) for part in (pairs[:cut], pairs[cut:]) if part]
     assert sum(n for _, n in parts) == count
     if one.objective.name not in COMPARING:
         assert torch.allclose(sum(value for value, _ in parts), total, rtol=1e-9, atol=1e-12)
@@ -183,9 +204,10 @@ def test_parts_of_a_batch_add_up(one, pairs, cut):
 @given(pairs=parallels())
 @settings(deadline=None, max_examples=12)
 def test_the_start_is_left_alone(one, pairs):
-    batch = assemble(pairs)
+    batch = batch_of(one, pairs)
     loss = one.loss(batch)
-    assert torch.autograd.grad(loss, batch.start, allow_unused=True)[0] is None
+    if batch.start is not None:
+        assert torch.autograd.grad(loss, batch.start, allow_unused=True)[0] is None
 
 
 @each
@@ -193,7 +215,7 @@ def test_the_start_is_left_alone(one, pairs):
 @settings(deadline=None, max_examples=12)
 def test_nothing_is_left_to_do_where_both_sides_are_the_same(one, pairs):
     twins = [(src, src, [(k, k) for k in range(max(src.words) + 1)]) for src, _, _ in pairs]
-    batch = assemble(twins, same=True)
+    batch = batch_of(one, twins, same=True)
     name = one.objective.name
     value, found = gradients(one, batch)
     if name in ZERO and not (name == "word_ot" and not one.debias):
@@ -210,7 +232,7 @@ def test_a_batch_without_words_costs_nothing(one):
     empty = [(sentence([], random), sentence([], random), []) for _ in range(2)]
     for src, tgt, _ in empty:
         src.labels[:], tgt.labels[:] = -100, -100
-    batch = assemble(empty, same=True)
+    batch = batch_of(one, empty, same=True)
     value, found = gradients(one, batch)
     if one.objective.name == "anchor":
         assert one.total(batch)[1] == 4  # special tokens are held too
@@ -224,23 +246,24 @@ def test_a_pair_that_lacks_a_side_counts_nowhere(one):
     full = [(sentence([1, 2], random), sentence([2], random), [(0, 0)]) for _ in range(3)]
     half = (sentence([2, 1], random), sentence([], random), [])
     if one.needs & {"words", "sentences"}:
-        assert torch.allclose(one.loss(assemble([*full, half])), one.loss(assemble(full)), rtol=1e-9)
+        assert torch.allclose(one.loss(batch_of(one, [*full, half])), one.loss(batch_of(one, full)), rtol=1e-9)
 
 
 @each
 def test_what_a_batch_lacks_is_said(one):
     random = torch.Generator().manual_seed(0)
-    whole = assemble([(sentence([1, 2], random), sentence([2], random), [(0, 0)])])
-    bare = PairBatch("aa-bb", whole.pair.src, whole.pair.tgt)
+    whole = batch_of(one, [(sentence([1, 2], random), sentence([2], random), [(0, 0)])])
+    pair = assemble([(sentence([1, 2], random), sentence([2], random), [])]).pair
+    bare = PairBatch("aa-bb", pair.src, pair.tgt)
     with pytest.raises(InputError, match="the batch has no"):
         one.loss(EncodedBatch(bare))
     if "links" in one.needs:
         with pytest.raises(InputError, match="aa-bb: the batch has no links"):
-            one.loss(dataclasses.replace(whole, pair=bare))
+            one.loss(dataclasses.replace(whole, batch=bare))
     if "idf" in one.needs:
         sides = [dataclasses.replace(side, idf=None) for side in (bare.src, bare.tgt)]
         with pytest.raises(InputError, match="inverse frequencies"):
-            one.loss(dataclasses.replace(whole, pair=PairBatch("", *sides)))
+            one.loss(dataclasses.replace(whole, batch=PairBatch("", *sides)))
     if "start" in one.needs:
         with pytest.raises(InputError, match="start"):
             one.loss(dataclasses.replace(whole, start=None))
@@ -282,11 +305,16 @@ def test_recipes_are_read():
     assert read({"word-ot": {"weight": 0.5}, "anchor": 2}) == [("word_ot", 0.5), ("anchor", 2)]
     assert parse_recipe({"word_ot": {"blur": 0.1}})[0].blur == 0.1
     assert {name: [one.objective.name for one in preset(name)] for name in PRESETS} == {
+        "best": ["sentence_contrastive", "anchor"],
         "wordot": ["word_ot", "anchor"],
         "subot": ["subword_ot", "anchor"],
         "l2": ["l2", "anchor"],
+        "mlm": ["mlm"],
+        "mini-mlm": ["mlm"],
+        "static-dcca": ["mlm", "static_dcca"],
+        "static-mse": ["mlm", "static_mse"],
     }
-    assert all(one.weight == 1 for name in PRESETS for one in preset(name))
+    assert all(one.weight == 1 for name in PRESETS if name != "best" for one in preset(name))
 
 
 @pytest.mark.parametrize(

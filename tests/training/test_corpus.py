@@ -41,7 +41,7 @@ def sampler(tokenizer):
 
 def names(drawn):
     """First words, which are names, of both sides; they must fit each other."""
-    src, tgt = ([text.split()[0] for text in side] for side in (drawn.src, drawn.tgt))
+    src, tgt = ([text.split()[0] for text in side] for side in (drawn.texts["src"], drawn.texts["tgt"]))
     assert [name[1:] for name in src] == [name[1:] for name in tgt]
     return [name[1:] for name in src]
 
@@ -51,7 +51,7 @@ def drawn_by(sampler, numbers):
     found = {}
     for number in numbers:
         for one in sampler.draw(number):
-            found.setdefault(one.pair.pair, []).append(names(one))
+            found.setdefault(one.batch.pair, []).append(names(one))
     return found
 
 
@@ -154,7 +154,7 @@ def test_every_pair_has_its_share_and_small_texts_start_again(sampler):
 def test_small_texts_pause_where_they_are_not_repeated(sampler):
     corpora = [numbered("a", 40), numbered("b", 8)]
     found = sampler(corpora, 4, upsample=False)
-    pairs = [[one.pair.pair for one in found.draw(number)] for number in range(20)]
+    pairs = [[one.batch.pair for one in found.draw(number)] for number in range(20)]
     assert pairs == ([["a-x", "b-x"]] * 2 + [["a-x"]] * 8) * 2
     assert set(Counter(chain.from_iterable(drawn_by(found, range(20))["b-x"])).values()) == {2}
 
@@ -164,7 +164,7 @@ def test_mixed_batches_have_all_languages_and_the_same_sentences(sampler):
     apart, mixed = sampler(corpora, 9), sampler(corpora, 9, mixed=True)
     for number in range(4):
         one, other = apart.draw(number), mixed.draw(number)
-        assert [drawn.pair.pair for drawn in other] == ["mixed"] * 3
+        assert [drawn.batch.pair for drawn in other] == ["mixed"] * 3
         for drawn in other:
             assert Counter(name[0] for name in names(drawn)) == {"a": 3, "b": 3, "c": 3}
         assert sorted(chain.from_iterable(map(names, one))) == sorted(chain.from_iterable(map(names, other)))
@@ -180,17 +180,17 @@ def test_a_batch_follows_from_the_seed_and_its_number(mixed, sampler):
         before = walked.draw(number)
         if number in (7, 25):
             fresh = sampler(corpora, 4, mixed=mixed, seed=5).draw(number)
-            assert [(one.src, one.tgt) for one in fresh] == [(one.src, one.tgt) for one in before]
+            assert [one.texts for one in fresh] == [one.texts for one in before]
             for one, other in zip(fresh, before, strict=True):
-                assert one.pair.src.ids.equal(other.pair.src.ids)
+                assert one.batch.src.ids.equal(other.batch.src.ids)
     # Back to where it was before.
-    assert walked.draw(7)[0].src == sampler(corpora, 4, mixed=mixed, seed=5).draw(7)[0].src
-    assert walked.draw(7)[0].src != sampler(corpora, 4, mixed=mixed, seed=6).draw(7)[0].src
+    assert walked.draw(7)[0].texts["src"] == sampler(corpora, 4, mixed=mixed, seed=5).draw(7)[0].texts["src"]
+    assert walked.draw(7)[0].texts["src"] != sampler(corpora, 4, mixed=mixed, seed=6).draw(7)[0].texts["src"]
 
 
 def test_sentences_of_a_batch_are_of_like_length(sampler):
     found = sampler([numbered("a", 400)], 10)
-    lengths = [[len(text) for text in found.draw(number)[0].src] for number in range(40)]
+    lengths = [[len(text) for text in found.draw(number)[0].texts["src"]] for number in range(40)]
     within = np.mean([np.std(batch) for batch in lengths])
     assert within < 0.15 * np.std(lengths)
     # Batches themselves come in no order of length.
@@ -214,12 +214,12 @@ def test_texts_must_be_of_different_pairs(sampler):
 def test_batches_are_what_the_encoder_sees(sampler, tokenizer):
     corpus = open_corpus(["fard pold zo", "fard"], ["zo jão", "xès"], "a", "b", held_out=0)
     (drawn,) = sampler([corpus], 2).draw(0)
-    row = drawn.src.index("fard pold zo")
-    assert drawn.pair.src.counts[row] == 3
-    tokens = drawn.pair.src.ids[row][drawn.pair.src.mask[row]].tolist()
+    row = drawn.texts["src"].index("fard pold zo")
+    assert drawn.batch.src.counts[row] == 3
+    tokens = drawn.batch.src.ids[row][drawn.batch.src.mask[row]].tolist()
     assert tokens == tokenizer("fard pold zo")["input_ids"]
-    assert drawn.pair.links is None
-    assert drawn.pair.src.idf is None
+    assert drawn.batch.links is None
+    assert drawn.batch.src.idf is None
 
 
 def test_links_are_computed_once_and_kept(sampler, lines, tmp_path, monkeypatch):
@@ -235,7 +235,7 @@ def test_links_are_computed_once_and_kept(sampler, lines, tmp_path, monkeypatch)
     monkeypatch.setattr(module, "statistical_align", computed)
     again = sampler([corpus], 8, links="ibm1", work=tmp_path / "work")
     for number in range(5):
-        one, other = first.draw(number)[0].pair, again.draw(number)[0].pair
+        one, other = first.draw(number)[0].batch, again.draw(number)[0].batch
         assert len(one.links[0]) > 8
         assert all(a.equal(b) for a, b in zip(one.links, other.links, strict=True))
     fewer = open_corpus(*lines, "north", "south", held_out=300, limit=50)
@@ -248,7 +248,7 @@ def test_links_of_text_that_was_split_in_another_way_are_others(tokenizer, tmp_p
     corpus = open_corpus(["good day, all", "day"], ["bom dia, a todos", "dia"], "en", "pt", held_out=0)
     for segmenter in ("spaces", "icu"):
         options = {"batch": 2, "max_length": 96, "segmenter": segmenter, "links": "ibm1"}
-        assert Sampler([corpus], tokenizer, work=tmp_path, **options).draw(0)[0].pair.links is not None
+        assert Sampler([corpus], tokenizer, work=tmp_path, **options).draw(0)[0].batch.links is not None
     assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -258,8 +258,8 @@ def test_links_are_those_of_the_words(sampler, lines, parallel):
     gold = {" ".join(words): links.sure for words, links in zip(parallel.src, parallel.links, strict=True)}
     for number in range(6):
         (drawn,) = found.draw(number)
-        for sentence, i, j in zip(*(one.tolist() for one in drawn.pair.links), strict=True):
-            right += (i, j) in gold[drawn.src[sentence]]
+        for sentence, i, j in zip(*(one.tolist() for one in drawn.batch.links), strict=True):
+            right += (i, j) in gold[drawn.texts["src"][sentence]]
             total += 1
     assert total > 100
     assert right / total > 0.8
@@ -271,8 +271,8 @@ def test_sentences_without_words_have_no_links(tokenizer, monkeypatch):
     src, tgt = ["a", "b", "a b", "b a", "!!", "a !"], ["x", "y", "x y", "y x", "z", "!"]
     corpus = open_corpus(src, tgt, "a", "b", held_out=0)
     drawn = Sampler([corpus], tokenizer, batch=6, max_length=96, links="ibm1").draw(0)[0]
-    assert sorted(drawn.src) == sorted(src)
-    assert {drawn.src[number] for number in drawn.pair.links[0].tolist()} == set(src[:4])
+    assert sorted(drawn.texts["src"]) == sorted(src)
+    assert {drawn.texts["src"][number] for number in drawn.batch.links[0].tolist()} == set(src[:4])
 
 
 def test_words_are_weighed_by_how_telling_they_are(sampler):
@@ -280,18 +280,18 @@ def test_words_are_weighed_by_how_telling_they_are(sampler):
     (drawn,) = sampler([corpus], 3, idf=True).draw(0)
     expected = inverse_frequencies(text.split() for text in corpus.src)
     assert math.isclose(expected["the"], 1.0)
-    for row, text in enumerate(drawn.src):
-        found = drawn.pair.src.idf[row][: len(text.split())].tolist()
+    for row, text in enumerate(drawn.texts["src"]):
+        found = drawn.batch.src.idf[row][: len(text.split())].tolist()
         assert np.allclose(found, [expected[word] for word in text.split()])
-    assert drawn.pair.tgt.idf is not None
+    assert drawn.batch.tgt.idf is not None
 
 
 def test_held_out_words_do_not_count_for_weights_and_mixed_batches_know_all(sampler):
     one = open_corpus(["the cat", "the dog", "a cow"], ["o gato", "o cão", "uma vaca"], "en", "x", held_out=1)
     other = open_corpus(["le chat", "le chien"], ["o gato", "o cão"], "fr", "x", held_out=0)
     for drawn in sampler([one, other], 2, idf=True, mixed=True).draw(0):
-        for row, text in enumerate(drawn.src):
-            frequent, rare = drawn.pair.src.idf[row].tolist()
+        for row, text in enumerate(drawn.texts["src"]):
+            frequent, rare = drawn.batch.src.idf[row].tolist()
             assert text.split()[0] in ("the", "le")
             assert math.isclose(frequent, 1.0)
             assert math.isclose(rare, 1 + math.log(3 / 2), rel_tol=1e-6)

@@ -103,8 +103,8 @@ def test_a_loss_that_is_no_number_keeps_its_batch(trainer, tmp_path, recipe, wha
     kept = json.loads((tmp_path / "stopped.json").read_text("utf-8"))
     assert (kept["step"], kept["what"]) == (1, what)
     expected = made.sampler.draw(0)[0]
-    assert kept["batches"] == [{"pair": "north-south", "src": expected.src, "tgt": expected.tgt}]
-    assert len(expected.src) == 8
+    assert kept["batches"] == [{"pair": "north-south", **expected.texts}]
+    assert len(expected.texts["src"]) == 8
 
 
 def test_a_loss_that_explodes_keeps_its_batch(trainer, tmp_path):

@@ -110,7 +110,7 @@ def test_a_record_is_read_again(recipe):
         ("batch = 16", "clip = -1", "clip: must not be negative"),
         ("batch = 16", "steps = -1", "steps: must not be negative"),
         ('north = "north.txt,south.txt"', "north = 5", "parallel is a table of language = text"),
-        ('north = "north.txt,south.txt"', "", "no parallel is named"),
+        ('north = "north.txt,south.txt"', "", "no parallel or other text is named"),
         ("north =", "south =", "parallel: south is the target language itself"),
         ("[training]", "[[training]]", "training is a table of settings"),
     ],

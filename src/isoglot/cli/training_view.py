@@ -25,7 +25,7 @@ _SECONDS_BETWEEN_LINES = 10.0
 #: Steps that speed is told of.
 _RECENT = 20
 #: Of all figures those that people look at.
-_SHOWN = ("retrieval", "retrieval csls", "cbli", "semantic", "kept", "spread")
+_SHOWN = ("retrieval", "retrieval csls", "cbli", "semantic", "kept", "spread", "mlm")
 
 
 class TrainingView:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import os
 import resource
+import shutil
 import sys
+import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,16 +26,29 @@ from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.files import check_writable
 from isoglot.lexicons.textfile import read_sentences
 from isoglot.progress import Progress, silent
-from isoglot.spaces import FloatMatrix
+from isoglot.spaces import FloatMatrix, Space
 from isoglot.tasks import cbli, tatoeba
 from isoglot.training.checkpoint import check_room, read_json, write_json
 from isoglot.training.corpus import Corpus, open_corpus
-from isoglot.training.export import RUN, check_export, check_output, save_encoder
+from isoglot.training.export import RUN, START, check_export, check_output, save_encoder
+from isoglot.training.fresh import make_encoder
 from isoglot.training.journal import StepRecord, Trained
 from isoglot.training.loop import Trainer
+from isoglot.training.mixture import Sources
+from isoglot.training.monolingual import TextCorpus, open_text
 from isoglot.training.settings import Recipe, recipe_of
 
-__all__ = ["Cost", "Evaluation", "Fine", "estimate", "fine_tune", "open_texts", "prepare", "resume_recipe"]
+__all__ = [
+    "Cost",
+    "Evaluation",
+    "Fine",
+    "estimate",
+    "fine_tune",
+    "open_sources",
+    "open_texts",
+    "prepare",
+    "resume_recipe",
+]
 
 Watch = Callable[[StepRecord], None]
 
@@ -97,7 +115,7 @@ class Fine:
 
     recipe: Recipe
     trainer: Trainer
-    corpora: list[Corpus]
+    sources: Sources
     evaluation: Evaluation
 
 
@@ -125,10 +143,12 @@ class Cost:
         '22.7 million of 22.7 million weights are trained, 240 steps over 57,600 sentence pairs (3.0 million tokens): \
 about 23 minutes here, 2.0 GB of memory, 1.5 GB on disk while it runs'
         """
+        tokens = f"{_count(self.tokens)} tokens"
+        over = f"{self.sentences:,} sentence pairs ({tokens})" if self.sentences else tokens
         return (
-            f"{_count(self.trained)} of {_count(self.weights)} weights are trained, {self.steps:,} steps over "
-            f"{self.sentences:,} sentence pairs ({_count(self.tokens)} tokens): about {_duration(self.seconds)} here, "
-            f"{_size(self.memory)} of memory, {_size(self.disk)} on disk while it runs"
+            f"{_count(self.trained)} of {_count(self.weights)} weights are trained, {self.steps:,} steps over {over}: "
+            f"about {_duration(self.seconds)} here, {_size(self.memory)} of memory, {_size(self.disk)} on disk while "
+            "it runs"
         )
 
 
@@ -154,6 +174,19 @@ def open_texts(recipe: Recipe, progress: Progress = silent) -> list[Corpus]:
     return corpora
 
 
+def open_sources(recipe: Recipe, progress: Progress = silent) -> Sources:
+    """All texts and vectors that a recipe names."""
+    held, limit = recipe.held_out, recipe.limit
+    return Sources(
+        open_texts(recipe, progress),
+        [
+            open_text(Path(place).expanduser(), lang, held_out=held, limit=limit, progress=progress)
+            for lang, place in recipe.text.items()
+        ],
+        {lang: _vectors(Path(place).expanduser(), lang, progress) for lang, place in recipe.static.items()},
+    )
+
+
 def prepare(
     recipe: Recipe,
     *,
@@ -171,19 +204,21 @@ def prepare(
     """
     check_output(recipe.output)
     check_writable(recipe.output)
-    if is_aligned_folder(Path(recipe.encoder)):
+    if recipe.fresh is None and is_aligned_folder(Path(recipe.encoder)):
         remedy = f"name the encoder in it: {Path(recipe.encoder) / 'encoder'}"
         raise ConfigError("is aligned by maps, which training would leave behind", where=recipe.encoder, remedy=remedy)
-    corpora = open_texts(recipe, progress)
+    sources = open_sources(recipe, progress)
     check_export()
-    encoder = Encoder(recipe.encoder, device=device, dtype="float32", layer=recipe.settings.layer, progress=progress)
-    evaluation = Evaluation(corpora, words=words, segmenter=recipe.settings.segmenter)
+    encoder = _start(recipe, sources.texts, device, dry, progress)
+    evaluation = Evaluation(sources.corpora, words=words, segmenter=recipe.settings.segmenter)
     trainer = Trainer(
         encoder,
-        corpora,
+        sources.corpora,
         recipe.objectives,
         recipe.settings,
         recipe.output / RUN,
+        texts=sources.texts,
+        static=sources.static,
         evaluate=evaluation if evaluation else None,
         watch=watch,
         tell=tell,
@@ -192,7 +227,7 @@ def prepare(
     )
     if trainer.main:
         check_room(recipe.output, trainer.bytes_needed)
-    return Fine(recipe, trainer, corpora, evaluation)
+    return Fine(recipe, trainer, sources, evaluation)
 
 
 def fine_tune(fine: Fine) -> Trained:
@@ -230,7 +265,7 @@ def estimate(fine: Fine) -> Cost:
         weights=sum(one.numel() for one in trainer.network.parameters()),
         trained=trainer.trained_weights,
         steps=steps,
-        sentences=steps * settings.accumulation * settings.batch * len(fine.corpora),
+        sentences=steps * settings.accumulation * settings.batch * trainer.sampler.pairs_of_a_draw,
         tokens=tokens * steps,
         seconds=seconds * steps,
         # What was used so far, and Adam's two averages.
@@ -247,7 +282,61 @@ def _located(recipe: Recipe) -> dict[str, Any]:
         return str(path.absolute()) if path.exists() else name
 
     texts = {lang: ",".join(map(full, place.split(","))) for lang, place in recipe.parallel.items()}
-    return {**recipe.record(), "encoder": full(recipe.encoder), "parallel": texts}
+    found = {**recipe.record(), "parallel": texts}
+    for key in ("text", "static"):
+        found[key] = {lang: full(place) for lang, place in found[key].items()}
+    return found if recipe.fresh is not None else {**found, "encoder": full(recipe.encoder)}
+
+
+def _start(recipe: Recipe, texts: Sequence[TextCorpus], device: str, dry: bool, progress: Progress) -> Encoder:
+    """The encoder that a run begins with; a new one is made once and kept with the run, unless it is a dry one."""
+
+    def load(place: str | Path) -> Encoder:
+        return Encoder(place, device=device, dtype="float32", layer=recipe.settings.layer, progress=progress)
+
+    if recipe.fresh is None:
+        return load(recipe.encoder)
+    made = {"fresh": dataclasses.asdict(recipe.fresh), "seed": recipe.settings.seed}
+    made["texts"] = {one.lang: [one.digest, len(one)] for one in texts}
+    lines = {one.lang: one for one in texts}
+    place, note = recipe.output / RUN / START, recipe.output / RUN / f"{START}.json"
+    begun = (recipe.output / RUN / "recipe.json").exists()
+    if dry and not begun:
+        folder = Path(tempfile.mkdtemp())
+        encoder = load(make_encoder(folder / START, lines, recipe.fresh, seed=recipe.settings.seed, progress=progress))
+        # The head for masked tokens is loaded later.
+        weakref.finalize(encoder, shutil.rmtree, folder, ignore_errors=True)
+        return encoder
+    with _first_of_all(device):
+        same = note.exists() and read_json(note) == made
+        if begun and not same:
+            raise InputError(
+                "this folder holds a run with another new encoder, or other text",
+                where=str(recipe.output / RUN),
+                remedy="choose another output folder, or give what the run began with",
+            )
+        if not same:
+            make_encoder(place, lines, recipe.fresh, seed=recipe.settings.seed, progress=progress)
+            write_json(note, made)
+    return load(place)
+
+
+def _first_of_all(device: str) -> contextlib.AbstractContextManager[None]:
+    """Of several processes the first goes ahead, and the others find what it has made."""
+    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+        return contextlib.nullcontext()
+    import torch
+    from accelerate import PartialState
+
+    alone = device == "cpu" or (device == "auto" and not torch.cuda.is_available())
+    found: contextlib.AbstractContextManager[None] = PartialState(cpu=alone).main_process_first()
+    return found
+
+
+def _vectors(path: Path, lang: str, progress: Progress) -> Space:
+    """Of a file, or of a folder with a file for each language, as `isoglot distill` writes it."""
+    own = path / f"{lang}.safetensors"
+    return Space.load(own if own.exists() else path, lang=lang, progress=progress)
 
 
 def _columns(path: Path) -> tuple[list[str], list[str]]:

@@ -1,4 +1,6 @@
-"""The data of a training batch: parallel sentences as padded tokens, each token told the word that it belongs to.
+"""The data of a training batch: padded tokens, each told the word that it belongs to.
+
+Batches are of three kinds: parallel sentences, blocks of running text, and words alone with static vectors.
 
 Windows, by which `isoglot.encoders` reads long text, have no place in training: a sentence that is longer than the
 model takes is cut after the last word that fits. Hidden states of a side are pooled to one vector a word without a loop
@@ -22,7 +24,19 @@ from isoglot.lexicons.links import WordLinks
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Encoded", "PairBatch", "Side", "make_pair", "make_side", "word_vectors"]
+__all__ = [
+    "Batch",
+    "Drawn",
+    "Encoded",
+    "PairBatch",
+    "Side",
+    "TextBatch",
+    "WordBatch",
+    "make_pair",
+    "make_side",
+    "side_of_rows",
+    "word_vectors",
+]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,12 +110,93 @@ class PairBatch:
     def __len__(self) -> int:
         return len(self.src)
 
+    @property
+    def name(self) -> str:
+        """For logs."""
+        return self.pair
+
+    @property
+    def tokens(self) -> int:
+        """Of both sides, without padding."""
+        return int(self.src.mask.sum() + self.tgt.mask.sum())
+
     def to(self, device: Any) -> PairBatch:
         """The same on another device."""
         links = self.links
         if links is not None:
             links = (_moved(links[0], device), _moved(links[1], device), _moved(links[2], device))
         return PairBatch(self.pair, self.src.to(device), self.tgt.to(device), links)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TextBatch:
+    """Blocks of running text of one language; every token that is not special counts as a word."""
+
+    lang: str
+    side: Side
+
+    def __len__(self) -> int:
+        return len(self.side)
+
+    @property
+    def name(self) -> str:
+        """For logs."""
+        return f"text {self.lang}"
+
+    @property
+    def tokens(self) -> int:
+        """Without padding."""
+        return int(self.side.mask.sum())
+
+    def to(self, device: Any) -> TextBatch:
+        """The same on another device."""
+        return TextBatch(self.lang, self.side.to(device))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class WordBatch:
+    """Words, each alone, and their static vectors (B, k), which need not have the encoder's dimensions."""
+
+    side: Side
+    vectors: Tensor
+
+    def __post_init__(self) -> None:
+        if self.vectors.ndim != 2 or len(self.vectors) != len(self.side):
+            raise ShapeError(f"{len(self.side)} words, vectors of shape {tuple(self.vectors.shape)}", where="words")
+
+    def __len__(self) -> int:
+        return len(self.side)
+
+    @property
+    def name(self) -> str:
+        """For logs."""
+        return "words"
+
+    @property
+    def tokens(self) -> int:
+        """Without padding."""
+        return int(self.side.mask.sum())
+
+    def to(self, device: Any) -> WordBatch:
+        """The same on another device."""
+        return WordBatch(self.side.to(device), _moved(self.vectors, device))
+
+
+Batch = PairBatch | TextBatch | WordBatch
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Drawn:
+    """A batch as the model sees it and as text.
+
+    Args:
+        texts: its sentences ("src" and "tgt"), "lines" or "words", to look at if something goes wrong.
+        share: what its loss is multiplied with in the loss of a step.
+    """
+
+    batch: Batch
+    texts: Mapping[str, Sequence[str]]
+    share: float = 1.0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -178,18 +273,16 @@ def make_side(
     if tokenizer.pad_token_id is None:
         raise InputError("the tokenizer has no padding token", remedy="name an encoder like BERT")
     _check_sentences(sentences)
-    rows, numbers, counts = [], [], []
+    rows: list[list[int]] = []
+    numbers: list[list[int]] = []
+    counts: list[int] = []
     for parts in tokens.of_words(sentences):
         ends = list(accumulate(len(part) for part in parts))
         kept = parts[: sum(end <= tokens.room for end in ends)] or [part[: tokens.room] for part in parts[:1]]
         rows.append([*tokens.prefix, *chain.from_iterable(kept), *tokens.suffix])
-        inner = np.repeat(np.arange(len(kept)), [len(part) for part in kept])
-        numbers.append(np.concatenate([[-1] * len(tokens.prefix), inner, [-1] * len(tokens.suffix)]))
+        inner = [number for number, part in enumerate(kept) for _ in part]
+        numbers.append([-1] * len(tokens.prefix) + inner + [-1] * len(tokens.suffix))
         counts.append(len(kept))
-    mask = _filled([len(row) for row in rows])
-    ids, words = np.full(mask.shape, int(tokenizer.pad_token_id)), np.full(mask.shape, -1)
-    ids[mask] = list(chain.from_iterable(rows))
-    words[mask] = np.concatenate(numbers) if numbers else []
     table = None
     if idf is not None:
         rarest = max(idf.values(), default=1.0)
@@ -197,12 +290,29 @@ def make_side(
         there = _filled(counts)
         table = np.zeros(there.shape, dtype=np.float32)
         table[there] = [idf.get(word, rarest) for word in kept_words]
+    side = side_of_rows(rows, numbers, counts, int(tokenizer.pad_token_id))
+    return side if table is None else dataclasses.replace(side, idf=torch.from_numpy(table))
+
+
+def side_of_rows(
+    rows: Sequence[Sequence[int]], words: Sequence[Sequence[int]], counts: Sequence[int], pad: int
+) -> Side:
+    """Rows of tokens, and of the numbers of their words, as a padded side.
+
+    >>> side_of_rows([[2, 7, 3], [2, 3]], [[-1, 0, -1], [-1, -1]], [1, 0], pad=0).ids.tolist()
+    [[2, 7, 3], [2, 3, 0]]
+    """
+    import torch
+
+    mask = _filled([len(row) for row in rows])
+    ids, numbers = np.full(mask.shape, pad, dtype=np.int64), np.full(mask.shape, -1, dtype=np.int64)
+    ids[mask] = list(chain.from_iterable(rows))
+    numbers[mask] = list(chain.from_iterable(words))
     return Side(
-        torch.from_numpy(ids.astype(np.int64)),
+        torch.from_numpy(ids),
         torch.from_numpy(mask),
-        torch.from_numpy(words.astype(np.int64)),
+        torch.from_numpy(numbers),
         torch.tensor(counts, dtype=torch.long),
-        None if table is None else torch.from_numpy(table),
     )
 
 

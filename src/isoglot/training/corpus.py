@@ -22,11 +22,11 @@ from isoglot.errors import ConfigError, InputError
 from isoglot.lexicons import ParallelText, WordLinks, read_links, write_links
 from isoglot.progress import Progress, silent
 from isoglot.text import segmenter as segmenter_named
-from isoglot.training.batch import PairBatch, make_pair
+from isoglot.training.batch import Drawn, make_pair
 from isoglot.training.lines import open_lines
 from isoglot.training.objectives.word_ot import inverse_frequencies
 
-__all__ = ["Corpus", "Drawn", "Sampler", "open_corpus"]
+__all__ = ["Corpus", "Sampler", "open_corpus"]
 
 Rows = npt.NDArray[np.int64]
 
@@ -139,15 +139,6 @@ def open_corpus(
     return Corpus(src_lang, tgt_lang, sides[0], sides[1], rows, test, repeated, whole.hexdigest()[:16])
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Drawn:
-    """Sentences of a batch as text, and as the model sees them."""
-
-    pair: PairBatch
-    src: list[str]
-    tgt: list[str]
-
-
 class Sampler:
     """Batches of several corpora, equally many sentences of each in every step.
 
@@ -255,7 +246,7 @@ class Sampler:
         pair = make_pair(
             self._tokenizer, *words, self._max_length, pair=name, links=links if any(self._links) else None, idf=first
         )
-        return Drawn(pair, texts[0], texts[1])
+        return Drawn(pair, {"src": texts[0], "tgt": texts[1]})
 
     def _frequencies(self, corpus: Corpus) -> tuple[dict[str, float], dict[str, float]]:
         sides = []

@@ -11,18 +11,21 @@ from isoglot.encoders import Encoder
 from isoglot.encoders.model import quiet
 from isoglot.errors import InputError, MissingExtraError
 
-__all__ = ["RUN", "check_export", "check_output", "save_encoder"]
+__all__ = ["RUN", "START", "check_export", "check_output", "save_encoder"]
 
 #: The subfolder with log and checkpoints of the run that made the folder.
 RUN = "training"
+#: In it, the encoder that a run began with if it was made for this run.
+START = "start"
 
 
 def check_output(folder: Path) -> None:
     """Raise unless the folder is free, empty, or that of a run of ours."""
     if folder.exists() and not folder.is_dir():
         raise InputError("is a file, not a folder", where=str(folder), remedy="choose another output path")
-    # A run that was killed before it began has left links between words at most.
-    others = (path for path in folder.rglob("*") if path.is_file() and not path.match(f"{RUN}/*links-*"))
+    # A run that was killed before it began has left links between words at most, or a new encoder.
+    left = (f"{RUN}/*links-*", f"{RUN}/*{START}*", f"{RUN}/*{START}*/*")
+    others = (path for path in folder.rglob("*") if path.is_file() and not any(path.match(one) for one in left))
     if not (folder / RUN / "recipe.json").exists() and any(others):
         raise InputError(
             "this folder holds other things and will not be overwritten",

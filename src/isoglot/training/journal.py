@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 
 from isoglot.errors import InputError
 from isoglot.files import atomic_path
+from isoglot.training.batch import Drawn
 from isoglot.training.checkpoint import cannot_write, read_json, write_json
-from isoglot.training.corpus import Drawn
 
 __all__ = [
     "Guard",
@@ -114,10 +114,10 @@ class Guard:
                 "step": step + 1,
                 "what": what,
                 "terms": {name: [str(float(total)), count] for name, (total, count) in terms.items()},
-                "batches": [{"pair": one.pair.pair, "src": one.src, "tgt": one.tgt} for one in drawn],
+                "batches": [{"pair": one.batch.name, **one.texts} for one in drawn],
             }
             write_json(place, content)
-        names = ", ".join(dict.fromkeys(one.pair.pair for one in drawn))
+        names = ", ".join(dict.fromkeys(one.batch.name for one in drawn))
         raise InputError(
             f"{what} in step {step + 1:,} ({names}); its sentences are kept in {place}",
             where=str(self.folder),

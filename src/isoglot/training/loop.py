@@ -1,7 +1,8 @@
-"""The training loop: any number of language pairs, one loss, one step; stopped at any time, it goes on to the same end.
+"""The training loop: any number of languages, one loss, one step; stopped at any time, it goes on to the same end.
 
 Every step takes equally many sentences of each pair of languages, sums their losses, which are computed one pair at a
-time, and moves the encoder once. Several processes (torchrun, by way of Accelerate) share the sentences of each batch.
+time, and moves the encoder once; text of single languages and words with static vectors join in. Several processes
+(torchrun, by way of Accelerate) share the sentences of each batch.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from isoglot.encoders import Encoder
 from isoglot.encoders.model import check_native
 from isoglot.errors import ConfigError, InputError, MissingExtraError
 from isoglot.progress import Progress, silent
+from isoglot.spaces import Space
 from isoglot.training.checkpoint import (
     check_room,
     latest_checkpoint,
@@ -26,7 +28,7 @@ from isoglot.training.checkpoint import (
     save_checkpoint,
     save_tensors,
 )
-from isoglot.training.corpus import Corpus, Sampler
+from isoglot.training.corpus import Corpus
 from isoglot.training.journal import (
     REMEMBERED,
     Guard,
@@ -39,6 +41,8 @@ from isoglot.training.journal import (
     interrupts,
     log_step,
 )
+from isoglot.training.mixture import Mixture, Sources
+from isoglot.training.monolingual import TextCorpus
 from isoglot.training.objectives.base import Objective
 from isoglot.training.settings import TrainingSettings
 
@@ -50,7 +54,7 @@ __all__ = ["Evaluate", "StepRecord", "Stopped", "Trained", "Trainer"]
 #: Adam keeps two averages of every weight, a checkpoint the weights too.
 _COPIES = 3
 
-#: Figures of the encoder as it is now; "semantic" is the one by which weights are chosen.
+#: Figures of the encoder as it is now; "semantic" is one by which weights are chosen.
 Evaluate = Callable[[Encoder], Mapping[str, float]]
 
 
@@ -59,6 +63,7 @@ class Trainer:
 
     Args:
         encoder: trained in place.
+        corpora, texts, static: what is learned from; see `Sources`.
         folder: of the run: its log, checkpoints and best weights.
         evaluate: figures to look at during training; only the first process is asked.
         watch: called after every step.
@@ -74,6 +79,8 @@ class Trainer:
         settings: TrainingSettings,
         folder: Path,
         *,
+        texts: Sequence[TextCorpus] = (),
+        static: Mapping[str, Space] | None = None,
         evaluate: Evaluate | None = None,
         watch: Callable[[StepRecord], None] = lambda record: None,
         tell: Callable[[str], None] = lambda line: None,
@@ -85,33 +92,33 @@ class Trainer:
         self._accelerator = _accelerator(encoder, settings, objectives)
         self.main = bool(self._accelerator.is_main_process)
         processes = int(self._accelerator.num_processes)
+        sources = Sources(corpora, texts, static or {})
+        sources.check(objectives, encoder.model.width)
         if settings.batch < processes:
             raise ConfigError(f"a batch of {settings.batch} cannot be shared by {processes} processes", where="batch")
         self._identity = {
             "encoder": encoder.model.fingerprint(),
-            "texts": {one.name: [one.digest, len(one.rows), len(one.held_out)] for one in corpora},
+            **sources.identity(),
             "objectives": {one.objective.name: dataclasses.asdict(one) for one in objectives},
             "training": dataclasses.asdict(settings),
         }
         check_same_run(folder, self._identity)
-        self.network = self._network(objectives, processes)
-        needs = frozenset().union(*(one.needs for one in objectives))
+        self.network = self._network(objectives, processes, bool(texts))
         with self._accelerator.main_process_first():
-            self.sampler = Sampler(
-                corpora,
+            self.sampler = Mixture(
+                sources,
+                objectives,
+                settings,
                 encoder.model.tokenizer,
-                batch=settings.batch,
-                max_length=min(settings.max_length, encoder.model.longest),
-                segmenter=settings.segmenter,
-                links=settings.links if "links" in needs else None,
-                idf="idf" in needs,
-                mixed=settings.mixed,
-                upsample=settings.upsample,
-                seed=settings.seed,
+                longest=encoder.model.longest,
                 work=folder if keep else None,
                 progress=progress,
             )
-        batches = self.sampler.batches_of_an_epoch * settings.epochs
+        self._held_out = self.sampler.held_out() if self.main else []
+        if settings.choose == "mlm" and not any(len(one.held_out) for one in texts):
+            remedy = "hold out some lines of --text, or set choose=last"
+            raise ConfigError("there is no text whose masked tokens could choose", where="choose", remedy=remedy)
+        batches = self.sampler.draws_of_an_epoch * settings.epochs
         self.steps = settings.steps or max(1, math.ceil(batches / settings.accumulation))
         tenth = max(1, self.steps // 10)
         self._every = {"evaluate": settings.evaluate_every or tenth, "checkpoint": settings.checkpoint_every or tenth}
@@ -163,7 +170,7 @@ class Trainer:
                         remedy="isoglot train resume goes on from here",
                     )
         best = state["best"]
-        chosen = self.settings.choose == "semantic" and best is not None
+        chosen = self.settings.choose != "last" and best is not None
         if chosen and best["step"] != state["step"]:
             self._load(load_tensors(self.folder / "best.safetensors"))
         self.network.merge_adapters()
@@ -183,28 +190,32 @@ class Trainer:
         """Seconds that a step will take, and tokens of it, from a few real batches; nothing is changed."""
         import torch
 
-        drawn = [one for number in range(count + 1) for one in self.sampler.draw(number)]
-        each = len(drawn) // (count + 1)
-        seconds, tokens = 0.0, 0
-        for number, one in enumerate(drawn):
-            began = time.perf_counter()
-            pair = one.pair.to(self._accelerator.device)
-            loss, _ = self.network(pair, torch.Generator().manual_seed(number))
-            loss.backward()
-            if number >= each:  # the first of each pair warms up
-                seconds += time.perf_counter() - began
-                tokens += int(pair.src.mask.sum() + pair.tgt.mask.sum())
+        # By kind of batch, seconds and tokens of each.
+        found: dict[str, list[tuple[float, int]]] = {}
+        for number in range(count + 1):
+            for one in self.sampler.draw(number):
+                began = time.perf_counter()
+                batch = one.batch.to(self._accelerator.device)
+                loss, _ = self.network(batch, torch.Generator().manual_seed(number))
+                loss.backward()
+                found.setdefault(batch.name, []).append((time.perf_counter() - began, batch.tokens))
         self.network.zero_grad(set_to_none=True)
-        scale = self.settings.accumulation / count
-        return seconds * scale, int(tokens * scale)
+        seconds, tokens = 0.0, 0.0
+        for name, each in found.items():
+            timed = each[1:] or each  # the first of each kind warms up
+            times = (1 if name == "words" else self.settings.accumulation) / len(timed)
+            seconds += times * sum(one[0] for one in timed)
+            tokens += times * sum(one[1] for one in timed)
+        return seconds, int(tokens)
 
-    def _network(self, objectives: Sequence[Objective], processes: int) -> Network:
+    def _network(self, objectives: Sequence[Objective], processes: int, texts: bool) -> Network:
         from isoglot.training.network import Network
 
         network = Network(
             self.encoder.model,
             objectives,
             layer=self.settings.layer,
+            texts=texts,
             freeze=self.settings.freeze,
             lora=self.settings.lora,
             rank=int(self._accelerator.process_index),
@@ -241,34 +252,36 @@ class Trainer:
         ]
         sums: dict[str, list[float]] = {one.objective.name: [0.0, 0] for one in self.network.objectives}
         pairs: dict[str, float] = {}
+        values = []
         tokens = 0
         for number, one in enumerate(drawn):
             last = number + 1 == len(drawn)
             with contextlib.nullcontext() if last else accelerator.no_sync(self._wrapped):
                 try:
-                    loss, terms = self._wrapped(one.pair.to(accelerator.device), generator)
+                    loss, terms = self._wrapped(one.batch.to(accelerator.device), generator)
                 except InputError as error:  # an objective that cannot do anything with such vectors
                     self._guard.halt(error.what, step, [one], {})
                 value = self._value(terms)
                 self._guard.check(value, step, one, terms, state["losses"])
-                accelerator.backward(loss / settings.accumulation)
+                accelerator.backward(loss * one.share)
             for name, (total, count) in terms.items():
                 sums[name][0] += float(total)
                 sums[name][1] += count
-            pairs[one.pair.pair] = pairs.get(one.pair.pair, 0.0) + value / settings.accumulation
-            tokens += int(one.pair.src.mask.sum() + one.pair.tgt.mask.sum())
+            values.append(value)
+            pairs[one.batch.name] = pairs.get(one.batch.name, 0.0) + value * one.share
+            tokens += one.batch.tokens
         norm = float(accelerator.clip_grad_norm_(self.network.trained().values(), settings.clip or math.inf))
         # In fp16 gradients are scaled up until some overflow; such a step is left out.
         if not math.isfinite(norm) and accelerator.scaler is None:
             self._guard.halt(f"the gradient is {norm}", step, drawn, {})
         self._optimiser.step()
         self._optimiser.zero_grad(set_to_none=True)
-        loss_of_step = sum(pairs.values())
-        state["losses"] = [*state["losses"], loss_of_step / max(len(pairs), 1)][-REMEMBERED:]
+        # Kinds of batches have losses of their own size: the largest is what none should exceed by far.
+        state["losses"] = [*state["losses"], max(values)][-REMEMBERED:]
         return StepRecord(
             step=step + 1,
             steps=self.steps,
-            loss=loss_of_step,
+            loss=sum(pairs.values()),
             terms={name: total / max(count, 1) for name, (total, count) in sums.items()},
             pairs=pairs,
             rate=rate,
@@ -288,7 +301,7 @@ class Trainer:
             return record, False
         step, best = record.step, state["best"]
         state["latest"] = figures
-        if best is None or figures.get("semantic", -math.inf) > best["figures"].get("semantic", -math.inf):
+        if best is None or self._merit(figures) > self._merit(best["figures"]):
             state["best"], state["waited"] = {"step": step, "figures": figures}, 0
             if self.main:
                 save_tensors(self.folder / "best.safetensors", self.network.trained())
@@ -299,19 +312,38 @@ class Trainer:
             self._tell(f"no better for {state['waited']} evaluations: ends after step {step:,} of {self.steps:,}")
         return dataclasses.replace(record, evaluation=figures), early
 
+    def _merit(self, figures: Mapping[str, float]) -> float:
+        """What weights are chosen by; where nothing is told of translations, by how well masked tokens are guessed."""
+        if self.settings.choose == "mlm" or "semantic" not in figures:
+            return -figures.get("mlm", math.inf)
+        return figures["semantic"]
+
     def _measured(self) -> dict[str, float]:
         """Figures of the encoder, the same in all processes."""
-        if self._evaluate is None:
-            return {}
         found: list[Any] = [None]
         if self.main:
             self.network.eval()
-            found = [dict(self._evaluate(self.encoder))]
+            own = {} if self._evaluate is None else self._evaluate(self.encoder)
+            found = [{**own, **self._guessed()}]
         if self._accelerator.num_processes > 1:
             from accelerate.utils import broadcast_object_list
 
             broadcast_object_list(found)
         return dict(found[0])
+
+    def _guessed(self) -> dict[str, float]:
+        """The mean loss of masked tokens of held out text, of all languages and of each; masks are always the same."""
+        import torch
+
+        generator = torch.Generator().manual_seed(_seed(self.settings.seed, 0, -1))
+        sums: dict[str, list[float]] = {}
+        for batch in self._held_out:
+            total, count = self.network.masked_loss(batch.to(self._accelerator.device), generator)
+            for name in ("mlm", f"mlm {batch.lang}"):
+                own = sums.setdefault(name, [0.0, 0.0])
+                own[0] += total
+                own[1] += count
+        return {name: total / max(count, 1) for name, (total, count) in sums.items()}
 
     def _any(self, flag: bool) -> bool:
         """Whether any process says so: all have to stop at the same step."""
@@ -385,7 +417,7 @@ def _accelerator(encoder: Encoder, settings: TrainingSettings, objectives: Seque
         raise ConfigError("fp16 needs a graphics card", where="precision", remedy="leave it out")
     if settings.precision == "bf16" and encoder.model.device == "cpu":
         check_native("bfloat16")
-    # A process may have no token to guess in a batch; then some weights have no gradient there.
+    # A process may have no token to guess in a batch, and words need no head: some weights then have no gradient.
     masked = any("masked" in one.needs for one in objectives)
     return Accelerator(
         cpu=encoder.model.device == "cpu",

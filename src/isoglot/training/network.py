@@ -1,8 +1,9 @@
 """The network that is trained: an encoder, sometimes its head for masked tokens, and the losses of a batch.
 
-One call takes one batch of one pair of languages to its loss, so that a wrapper for several processes sees a whole
-forward pass. Each process encodes its share of the sentences and is told the hidden states of the others, so that every
-objective sees the whole batch: sentences to be told apart, and counts to be divided by, are those of one process.
+One call takes one batch (of one pair of languages, of text, or of words) to its loss, so that a wrapper for several
+processes sees a whole forward pass. Each process encodes its share of the sentences and is told the hidden states of
+the others, so that every objective sees the whole batch: sentences to be told apart, and counts to be divided by, are
+those of one process.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from torch import Generator, Tensor, nn
 
 from isoglot.encoders.model import LoadedModel, layer_stack, load_masked_model
 from isoglot.errors import ConfigError, MissingExtraError
-from isoglot.training.batch import PairBatch, Side
+from isoglot.training.batch import Batch, PairBatch, Side, TextBatch, WordBatch
 from isoglot.training.objectives import MLM, EncodedBatch, Masked, Objective, Predictions, Vocabulary
 from isoglot.training.objectives.mlm import IGNORED
 
-__all__ = ["Network"]
+__all__ = ["Network", "takes"]
 
 #: Where the head for masked tokens hangs.
 _HEADS = ("cls", "lm_head", "predictions")
@@ -34,6 +35,7 @@ class Network(nn.Module):
         loaded: the encoder, which is trained in place.
         objectives: what is to be minimised.
         layer: whose hidden states the objectives see.
+        texts: whether there is monolingual text, in which masked tokens are then guessed.
         freeze, lora: see `TrainingSettings`.
         rank, processes: which share of each batch this process encodes.
     """
@@ -44,6 +46,7 @@ class Network(nn.Module):
         objectives: Sequence[Objective],
         *,
         layer: int = -1,
+        texts: bool = False,
         freeze: str = "",
         lora: int = 0,
         rank: int = 0,
@@ -56,7 +59,7 @@ class Network(nn.Module):
         self.layer = _layer(layer, loaded.depth)
         self.rank, self.processes = rank, processes
         self.longest = loaded.longest
-        self._encodes = bool(needs - {"masked"})
+        self._texts = texts
         self.masked: Any = None
         if "masked" in needs:
             self.masked = load_masked_model(loaded)
@@ -81,20 +84,17 @@ class Network(nn.Module):
         """What is trained, by name."""
         return {name: one for name, one in self.named_parameters() if one.requires_grad}
 
-    def forward(self, pair: PairBatch, generator: Generator) -> tuple[Tensor, dict[str, tuple[Tensor, int]]]:
+    def takers(self, kind: type[Batch]) -> tuple[Objective, ...]:
+        """The objectives that take batches of this kind."""
+        return tuple(one for one in self.objectives if takes(one, kind, self._texts))
+
+    def forward(self, data: Batch, generator: Generator) -> tuple[Tensor, dict[str, tuple[Tensor, int]]]:
         """The weighted loss of a batch, and by objective its sum over all items and how many there are."""
-        share = self._share(len(pair))
-        hidden: dict[str, Tensor] = {}
-        if self._encodes:
-            for which, side in (("src", pair.src), ("tgt", pair.tgt)):
-                hidden[which] = self._gathered(self._states(self.encoder, side, share), len(pair))
-        if self._start:
-            with torch.no_grad():
-                hidden["start"] = self._gathered(self._states(self._start[0], pair.tgt, share), len(pair))
-        batch = EncodedBatch(pair, **hidden, masked=self._predictions(pair, generator))
+        objectives = self.takers(type(data))
+        batch = EncodedBatch(data, **self._hidden(data, objectives), masked=self._predictions(data, generator))
         loss: Tensor | None = None
         terms: dict[str, tuple[Tensor, int]] = {}
-        for one in self.objectives:
+        for one in objectives:
             total, count = one.total(batch)
             if "masked" in one.needs:
                 # Each process has seen its own tokens only; a sum of what the others saw has no gradient here.
@@ -124,6 +124,32 @@ class Network(nn.Module):
                 parent = self.encoder.get_submodule(name.rpartition(".")[0])
                 setattr(parent, name.rpartition(".")[2], module.get_base_layer())
 
+    @torch.no_grad()
+    def masked_loss(self, batch: TextBatch, generator: Generator) -> tuple[float, int]:
+        """The sum over masked tokens of -log p(token), and how many there are, by this process alone."""
+        (objective,) = (one for one in self.takers(TextBatch) if isinstance(one, MLM))
+        (masked,) = objective.inputs(batch, self.vocabulary, generator, self.longest)
+        logits, labels = self._guess(masked, slice(0, len(batch)))
+        total, count = objective.total(EncodedBatch(batch, masked={"mlm": Predictions(logits, labels)}))
+        return float(total), count
+
+    def _hidden(self, data: Batch, objectives: Sequence[Objective]) -> dict[str, Tensor]:
+        """What the objectives need, by its name in `EncodedBatch`."""
+        needs = frozenset().union(*(one.needs for one in objectives))
+        share = self._share(len(data))
+        if isinstance(data, WordBatch):
+            return {"alone": self._gathered(self._states(self.encoder, data.side, share), len(data))}
+        if isinstance(data, TextBatch) or not needs - {"masked"}:
+            return {}
+        found = {
+            which: self._gathered(self._states(self.encoder, side, share), len(data))
+            for which, side in (("src", data.src), ("tgt", data.tgt))
+        }
+        if "start" in needs:
+            with torch.no_grad():
+                found["start"] = self._gathered(self._states(self._start[0], data.tgt, share), len(data))
+        return found
+
     def _states(self, encoder: Any, side: Side, share: slice) -> Tensor:
         ids, mask = _inputs(side, share)
         if self.layer == int(encoder.config.num_hidden_layers):
@@ -132,19 +158,22 @@ class Network(nn.Module):
             states = encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states[self.layer]
         return states[: share.stop - share.start]  # type: ignore[no-any-return]
 
-    def _predictions(self, pair: PairBatch, generator: Generator) -> dict[str, Predictions]:
-        found = {}
-        for one in self.objectives:
+    def _predictions(self, data: Batch, generator: Generator) -> dict[str, Predictions]:
+        found: dict[str, Predictions] = {}
+        if isinstance(data, WordBatch):
+            return found
+        for one in self.takers(type(data)):
             if isinstance(one, MLM):
                 # All processes draw the same masks; each then takes those of its sentences.
-                drawn = one.inputs(pair, self.vocabulary, generator, self.longest)
+                drawn = one.inputs(data, self.vocabulary, generator, self.longest)
                 guesses = [self._guess(masked, self._share(len(masked.side))) for masked in drawn]
                 if guesses:
                     logits, labels = (torch.cat(parts) for parts in zip(*guesses, strict=True))
                     found[one.objective.name] = Predictions(logits, labels)
                 else:
-                    nothing = torch.zeros(0, self.vocabulary.size, device=pair.src.ids.device)
-                    found[one.objective.name] = Predictions(nothing, pair.src.ids.new_zeros(0))
+                    device = next(self.parameters()).device
+                    nothing = torch.zeros(0, self.vocabulary.size, device=device)
+                    found[one.objective.name] = Predictions(nothing, torch.zeros(0, dtype=torch.long, device=device))
         return found
 
     def _guess(self, masked: Masked, share: slice) -> tuple[Tensor, Tensor]:
@@ -200,6 +229,15 @@ class Network(nn.Module):
                 layer.requires_grad_(False)
         if 0 in frozen:
             self.encoder.embeddings.requires_grad_(False)
+
+
+def takes(objective: Objective, kind: type[Batch], texts: bool) -> bool:
+    """Whether an objective takes batches of a kind; `texts` tells whether there is monolingual text."""
+    if "static" in objective.needs:
+        return kind is WordBatch
+    if texts and isinstance(objective, MLM) and objective.monolingual:
+        return kind is TextBatch
+    return kind is PairBatch
 
 
 def _inputs(side: Side, share: slice) -> tuple[Tensor, Tensor]:

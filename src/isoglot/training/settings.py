@@ -10,15 +10,27 @@ from pathlib import Path
 from typing import Any
 
 from isoglot.errors import ConfigError, FormatError, InputError
+from isoglot.training.fresh import FreshEncoder
 from isoglot.training.objectives.base import PRESETS, Objective, check_type, known, parse_recipe, preset
 
 __all__ = ["Recipe", "TrainingSettings", "preset_settings", "read_recipe"]
 
 SCHEDULES = ("linear", "constant")
 PRECISIONS = ("no", "bf16", "fp16")
-CHOICES = ("semantic", "last")
+CHOICES = ("semantic", "mlm", "last")
 #: Settings of the loop that a preset brings with it; a paper's presets are run as the papers have it, by the defaults.
-PRESET_TRAINING: dict[str, dict[str, Any]] = {"best": {"learning_rate": 5e-4, "accumulation": 1}}
+PRESET_TRAINING: dict[str, dict[str, Any]] = {
+    "best": {"learning_rate": 5e-4, "accumulation": 1},
+    # Twelve million tokens: under an hour on two cores for the smallest encoder.
+    "mini-mlm": {"learning_rate": 1e-3, "warmup": 0.05, "steps": 1500, "accumulation": 1, "choose": "mlm"},
+    "mlm": {"steps": 7500, "choose": "mlm"},
+    "static-dcca": {"steps": 7500, "choose": "mlm"},
+    "static-mse": {"steps": 7500, "choose": "mlm"},
+}
+#: Presets that make a new encoder unless one is named.
+PRESET_FRESH = ("mini-mlm",)
+#: What a recipe names by language.
+TABLES = {"parallel": "text", "text": "file", "static": "vectors"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +40,10 @@ class TrainingSettings:
     Args:
         batch: sentence pairs of each pair of languages in a batch.
         accumulation: batches of each pair before one step is taken.
-        epochs: passes over the largest text.
+        blocks, block_length: blocks of monolingual text in a step, of all languages together (about), and the tokens of
+            one; by default those of Hämmerl et al. 2022. Accumulation splits them.
+        words: words with static vectors in a step, which accumulation does not split.
+        epochs: passes over the largest parallel text; over the largest text, where there is no parallel one.
         steps: so many steps instead; 0 for whole epochs.
         learning_rate, warmup, schedule: Adam's; warmup is a share of all steps, and after it the rate stays "constant"
             or falls to 0 in a "linear" way.
@@ -43,12 +58,16 @@ class TrainingSettings:
         mixed, upsample: see `Sampler`.
         evaluate_every, checkpoint_every: in steps; 0 for ten times a run.
         patience: evaluations without a better one before training ends early; 0 for never.
-        choose: the weights that are kept: "semantic" (the best by that criterion) or "last".
+        choose: the weights that are kept: "semantic" (the best by that criterion, or as "mlm" without parallel text),
+            "mlm" (those that guess masked tokens of held out text best) or "last".
         explode: a loss so many times the median of the last ones stops the run.
     """
 
     batch: int = 24
     accumulation: int = 2
+    blocks: int = 64
+    block_length: int = 128
+    words: int = 1024
     epochs: float = 1.0
     steps: int = 0
     learning_rate: float = 5e-5
@@ -75,8 +94,10 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             check_type(field.name, getattr(self, field.name), str(field.type))
-        for name in ("batch", "accumulation", "max_length"):
+        for name in ("batch", "accumulation", "max_length", "blocks"):
             self._require(name, getattr(self, name) >= 1, "must be at least 1")
+        self._require("block_length", self.block_length >= 8, "must be at least 8")
+        self._require("words", self.words >= 2, "must be at least 2")
         for name in ("steps", "lora", "evaluate_every", "checkpoint_every", "patience", "seed"):
             self._require(name, getattr(self, name) >= 0, "must not be negative")
         for name in ("epochs", "learning_rate"):
@@ -111,8 +132,12 @@ class Recipe:
         parallel: by source language, the text: a catalogue name, two files with a comma between them, or one file whose
             lines have both sides with a tab between them.
         target: the language that the others are brought to.
-        held_out: lines of each text to evaluate on; None for a tenth, at most 300.
+        held_out: lines of each text to evaluate on; None for a tenth, at most 300, and of monolingual text for a
+            twentieth, at most 500.
         limit: learn from so many lines of each text at most.
+        text: by language, files of monolingual text.
+        static: by language, static vectors.
+        fresh: make a new encoder of this size for the languages of `text`, instead of starting from `encoder`.
     """
 
     encoder: str
@@ -123,16 +148,22 @@ class Recipe:
     target: str = "en"
     held_out: int | None = None
     limit: int | None = None
+    text: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    static: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    fresh: FreshEncoder | None = None
 
     def record(self) -> dict[str, Any]:
         """As plain data: what `recipe_of` reads again."""
+        start = {"encoder": self.encoder} if self.fresh is None else {"fresh": dataclasses.asdict(self.fresh)}
         return {
-            "encoder": self.encoder,
+            **start,
             "output": str(self.output),
             "target": self.target,
             "held_out": self.held_out,
             "limit": self.limit,
             "parallel": dict(self.parallel),
+            "text": dict(self.text),
+            "static": dict(self.static),
             "objectives": {one.objective.name: dataclasses.asdict(one) for one in self.objectives},
             "training": dataclasses.asdict(self.settings),
         }
@@ -140,16 +171,21 @@ class Recipe:
 
 def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     """A recipe out of plain data: that of a file, or of `Recipe.record`."""
-    keys = {"preset", "encoder", "output", "target", "held_out", "limit", "parallel", "objectives", "training"}
+    keys = {"preset", "encoder", "output", "target", "held_out", "limit", *TABLES, "objectives", "training", "fresh"}
     for key in content:
         known(key, dict.fromkeys(sorted(keys)), "entry", where)
-    for key in ("encoder", "output", "parallel"):
-        if not content.get(key):
+    fresh = _fresh(content, where)
+    for key in ("encoder", "output"):
+        if not content.get(key) and (key != "encoder" or fresh is None):
             remedy = f"give --{key}, or write it into the recipe"
             raise ConfigError(f"no {key} is named", where=where, remedy=remedy)
-    parallel = content["parallel"]
-    if not isinstance(parallel, Mapping) or not all(isinstance(one, str) for one in parallel.values()):
-        raise ConfigError("parallel is a table of language = text", where=where)
+    tables = {key: _table(content, key, where) for key in TABLES}
+    if not any(tables.values()):
+        remedy = "give --parallel or --text, or write it into the recipe"
+        raise ConfigError("no parallel or other text is named", where=where, remedy=remedy)
+    if fresh is not None and not tables["text"]:
+        raise ConfigError("a new encoder needs text", where=where, remedy="give --text LANGUAGE=FILE")
+    parallel = tables["parallel"]
     target = str(content.get("target", "en"))
     if target in parallel:
         remedy = "name the other language of the text, or another --target"
@@ -158,7 +194,7 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
         remedy = f"presets: {', '.join(PRESETS)}"
         raise ConfigError("a recipe has either a preset or objectives", where=where, remedy=remedy)
     for name, kind in (("encoder", "str"), ("output", "str"), ("held_out", "int | None"), ("limit", "int | None")):
-        check_type(name, content.get(name), kind)
+        check_type(name, content.get(name, "" if kind == "str" else None), kind)
     given = content.get("training", {})
     if not isinstance(given, Mapping):
         raise ConfigError("training is a table of settings", where=where)
@@ -173,7 +209,7 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     else:
         raise ConfigError("objectives are a text or a table", where=where, remedy='such as "word_ot + 0.5*anchor"')
     return Recipe(
-        encoder=content["encoder"],
+        encoder=content.get("encoder", ""),
         output=Path(content["output"]).expanduser(),
         parallel=parallel,
         objectives=objectives,
@@ -181,7 +217,33 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
         target=target,
         held_out=content.get("held_out"),
         limit=content.get("limit"),
+        text=tables["text"],
+        static=tables["static"],
+        fresh=fresh,
     )
+
+
+def _table(content: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
+    """Files by language."""
+    found = content.get(key, {})
+    if not isinstance(found, Mapping) or not all(isinstance(one, str) for one in found.values()):
+        raise ConfigError(f"{key} is a table of language = {TABLES[key]}", where=where)
+    return dict(found)
+
+
+def _fresh(content: Mapping[str, Any], where: str) -> FreshEncoder | None:
+    """The size of a new encoder, where one is to be made: if it is told, or by a preset that starts from nothing."""
+    given = content.get("fresh")
+    if given is None and (content.get("preset") not in PRESET_FRESH or content.get("encoder")):
+        return None
+    if content.get("encoder"):
+        raise ConfigError("a run starts either from an encoder or from a fresh one", where=where)
+    if not isinstance(given or {}, Mapping):
+        raise ConfigError("fresh is a table of settings", where=where)
+    fields = {field.name: field for field in dataclasses.fields(FreshEncoder)}
+    for key in given or {}:
+        known(key, fields, "setting", f"{where}: fresh")
+    return FreshEncoder(**(given or {}))
 
 
 def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recipe:

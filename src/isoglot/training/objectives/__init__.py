@@ -18,6 +18,8 @@ from isoglot.training.objectives.contrastive import Contrastive
 from isoglot.training.objectives.l2 import L2
 from isoglot.training.objectives.mlm import MLM, Masked, Vocabulary, mask_tokens
 from isoglot.training.objectives.sentence_contrastive import SentenceContrastive
+from isoglot.training.objectives.static_dcca import StaticDCCA
+from isoglot.training.objectives.static_mse import StaticMSE
 from isoglot.training.objectives.subword_ot import SubwordOT
 from isoglot.training.objectives.tlm import TLM, join_sides
 from isoglot.training.objectives.word_ot import WordOT, inverse_frequencies
@@ -35,6 +37,8 @@ __all__ = [
     "ObjectiveInfo",
     "Predictions",
     "SentenceContrastive",
+    "StaticDCCA",
+    "StaticMSE",
     "SubwordOT",
     "Vocabulary",
     "WordOT",

@@ -3,7 +3,8 @@
 An objective is one file: a frozen dataclass whose fields are its settings, and `total`, a pure function of a batch that
 was encoded. It neither runs a model nor keeps a state. A batch is of one pair of languages, and a training loop sums
 the losses of all pairs before it takes a step: that keeps the transports of pairs apart, which Alqahtani et al. 2021
-(Appendix E) found to be worth 4 to 9 points.
+(Appendix E) found to be worth 4 to 9 points. Objectives that need no translations take other batches: blocks of text,
+or words with static vectors.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from isoglot.errors import ConfigError, InputError
-from isoglot.training.batch import Encoded, PairBatch
+from isoglot.training.batch import Batch, Encoded, PairBatch, WordBatch
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -46,6 +47,10 @@ PRESETS = {
     "wordot": "word_ot + 1.0*anchor",
     "subot": "subword_ot + 1.0*anchor",
     "l2": "l2 + 1.0*anchor",
+    "mlm": "mlm",
+    "mini-mlm": "mlm",
+    "static-dcca": "mlm + static_dcca",
+    "static-mse": "mlm + static_mse",
 }
 
 #: What an objective may ask of a batch -> what the loop has to put into it.
@@ -56,6 +61,7 @@ NEEDS = {
     "start": "hidden states of the target side, and those that the model gave before training",
     "masked": "predictions of masked tokens",
     "idf": "inverse frequencies of words (make_pair(..., idf=...))",
+    "static": "hidden states of words, each alone, and static vectors of these words",
 }
 
 
@@ -89,13 +95,36 @@ class EncodedBatch:
         src, tgt: hidden states of both sides (B, T, d), by the model in training.
         start: hidden states of the target side by the model as it was before.
         masked: by name of an objective, what the model predicts for the tokens that it masked.
+        alone: hidden states (B, T, d) of a batch of words with static vectors.
     """
 
-    pair: PairBatch
+    batch: Batch
     src: Tensor | None = None
     tgt: Tensor | None = None
     start: Tensor | None = None
     masked: Mapping[str, Predictions] = dataclasses.field(default_factory=dict)
+    alone: Tensor | None = None
+
+    @property
+    def pair(self) -> PairBatch:
+        """The sentences, if it is a batch of these."""
+        if not isinstance(self.batch, PairBatch):
+            raise InputError("the batch has no parallel sentences", where=self.batch.name)
+        return self.batch
+
+    def static_words(self, *, special: bool = False) -> tuple[Tensor, Tensor]:
+        """Vectors (n, d) of the words that have tokens, means of these, and their static vectors (n, k).
+
+        Args:
+            special: whether special tokens around a word count too.
+        """
+        if self.alone is None or not isinstance(self.batch, WordBatch):
+            raise InputError("the batch has no words with static vectors", where=self.batch.name)
+        side = self.batch.side
+        there = (side.counts > 0).nonzero()[:, 0]
+        if not special:  # whatever a word was split into, it is one
+            side = dataclasses.replace(side, mask=side.mask & (side.words >= 0))
+        return Encoded(self.alone, side).sentence_vectors()[there], self.batch.vectors[there]
 
     def encoded(self, which: Literal["src", "tgt", "start"]) -> Encoded:
         """Hidden states with their side."""
@@ -145,6 +174,9 @@ class Objective(ABC):
         """The sum over items (sentence pairs, links, tokens), and how many there are: what several processes need to
         get the mean that one would."""
 
+    def check_dimensions(self, width: int, dim: int) -> None:  # noqa: B027 - most have nothing to say
+        """Raise, before training begins, if static vectors of `dim` dimensions are none for an encoder of `width`."""
+
     def require(self, setting: str, right: bool, what: str) -> None:
         """Raise if a setting is not right."""
         if not right:
@@ -160,7 +192,7 @@ def objectives() -> Mapping[str, type[Objective]]:
     """All objectives by name, in alphabetical order.
 
     >>> " ".join(objectives())
-    'anchor contrastive l2 mlm sentence_contrastive subword_ot tlm word_ot'
+    'anchor contrastive l2 mlm sentence_contrastive static_dcca static_mse subword_ot tlm word_ot'
     """
     import isoglot.training.objectives
 

@@ -7,10 +7,10 @@ back what the model predicts for the masked tokens. Only these need to go throug
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from isoglot.errors import InputError
-from isoglot.training.batch import PairBatch, Side
+from isoglot.training.batch import PairBatch, Side, TextBatch
 from isoglot.training.objectives.base import EncodedBatch, Objective, ObjectiveInfo
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Masked:
 
 @dataclasses.dataclass(frozen=True)
 class MLM(Objective):
-    """The mean over masked tokens of both sides of -log p(token).
+    """The mean over masked tokens of -log p(token): of monolingual text if there is any, else of both sides of a pair.
 
     Args:
         share: of tokens that are to be guessed.
@@ -68,6 +68,8 @@ class MLM(Objective):
 
     share: float = 0.15
 
+    #: Whether text of one language is enough.
+    monolingual: ClassVar[bool] = True
     objective = ObjectiveInfo(
         name="mlm",
         summary="guess masked tokens of each sentence",
@@ -79,16 +81,19 @@ class MLM(Objective):
         super().__post_init__()
         self.require("share", 0 < self.share < 1, "must lie between 0 and 1")
 
-    def inputs(self, pair: PairBatch, vocabulary: Vocabulary, generator: Generator, longest: int) -> list[Masked]:
+    def inputs(
+        self, batch: PairBatch | TextBatch, vocabulary: Vocabulary, generator: Generator, longest: int
+    ) -> list[Masked]:
         """What the model has to be run on, with at most `longest` tokens; predictions go to `EncodedBatch.masked`."""
-        return [mask_tokens(side, vocabulary, self.share, generator) for side in (pair.src, pair.tgt)]
+        sides = [batch.side] if isinstance(batch, TextBatch) else [batch.src, batch.tgt]
+        return [mask_tokens(side, vocabulary, self.share, generator) for side in sides]
 
     def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
         from torch.nn.functional import cross_entropy
 
         name = self.objective.name
         if name not in batch.masked:
-            raise InputError(f"the batch has no predictions for {name}", where=batch.pair.pair)
+            raise InputError(f"the batch has no predictions for {name}", where=batch.batch.name)
         labels, logits = batch.masked[name].labels.flatten(), batch.masked[name].logits.flatten(0, -2)
         logits = logits if logits.element_size() >= 4 else logits.float()
         total = cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from isoglot.training.batch import PairBatch, Side
+from isoglot.errors import InputError
+from isoglot.training.batch import PairBatch, Side, TextBatch
 from isoglot.training.objectives.base import ObjectiveInfo
 from isoglot.training.objectives.mlm import MLM, Masked, Vocabulary, mask_tokens
 
@@ -29,6 +30,7 @@ class TLM(MLM):
     0.15
     """
 
+    monolingual: ClassVar[bool] = False
     objective = ObjectiveInfo(
         name="tlm",
         summary="guess masked tokens of a sentence and its translation, each helped by the other",
@@ -36,9 +38,13 @@ class TLM(MLM):
         needs=frozenset({"masked"}),
     )
 
-    def inputs(self, pair: PairBatch, vocabulary: Vocabulary, generator: Generator, longest: int) -> list[Masked]:
+    def inputs(
+        self, batch: PairBatch | TextBatch, vocabulary: Vocabulary, generator: Generator, longest: int
+    ) -> list[Masked]:
         """Joined pairs; those longer than `longest` tokens are left out."""
-        joined = join_sides(pair.src, pair.tgt, vocabulary.pad, longest)
+        if isinstance(batch, TextBatch):
+            raise InputError("the batch has no parallel sentences", where=batch.name)
+        joined = join_sides(batch.src, batch.tgt, vocabulary.pad, longest)
         return [mask_tokens(joined, vocabulary, self.share, generator)] if len(joined) else []
 
 

@@ -1,0 +1,145 @@
+"""A new, small encoder for some languages: its own vocabulary of word pieces, and random weights to be trained.
+
+For machines without a downloaded model. The vocabulary is a unigram model over all languages (Kudo 2018), each with as
+many lines as the others, so that none is cut into letters; the network is a small BERT with its head for masked tokens.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isoglot.encoders.model import quiet
+from isoglot.errors import ConfigError, InputError, MissingExtraError
+from isoglot.files import atomic_directory
+from isoglot.progress import Progress, silent
+
+__all__ = ["FreshEncoder", "make_encoder"]
+
+SPECIAL = {
+    "pad_token": "[PAD]",
+    "unk_token": "[UNK]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class FreshEncoder:
+    """How large the new encoder is.
+
+    Args:
+        vocabulary: word pieces of all languages together, at most.
+        layers, width, heads: of the network; its inner layers are four times as wide.
+        longest: tokens that it takes at once.
+        lower: whether it reads everything in lower case.
+        lines: of each language that the vocabulary is learned from, at most.
+    """
+
+    vocabulary: int = 16_000
+    layers: int = 4
+    width: int = 256
+    heads: int = 4
+    longest: int = 128
+    lower: bool = False
+    lines: int = 100_000
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("vocabulary", 100),
+            ("layers", 1),
+            ("width", 8),
+            ("heads", 1),
+            ("longest", 8),
+            ("lines", 1),
+        ):
+            if getattr(self, name) < least:
+                raise ConfigError(f"must be at least {least}, not {getattr(self, name)}", where=name)
+        if self.width % self.heads:
+            raise ConfigError(f"{self.heads} heads cannot share {self.width} dimensions", where="heads")
+
+
+def make_encoder(
+    folder: str | Path,
+    texts: Mapping[str, Sequence[str]],
+    size: FreshEncoder = FreshEncoder(),
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Path:
+    """Write a folder that transformers loads, with random weights.
+
+    Args:
+        texts: lines of each language.
+
+    >>> import tempfile
+    >>> lines = {"en": ["a cat sat on a mat", "the cat"] * 50, "fr": ["un chat sur le tapis", "le chat"] * 50}
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     made = make_encoder(f"{place}/new", lines, FreshEncoder(vocabulary=100, layers=1, width=8, heads=2))
+    ...     sorted(path.name for path in made.iterdir())
+    ['config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json']
+    """
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError("transformers and torch", "training", "making an encoder") from error
+    if not texts or not all(len(lines) for lines in texts.values()):
+        raise InputError("an encoder needs text of at least one language")
+    progress("learning word pieces", 0, 1)
+    tokenizer = _tokenizer(_balanced(texts, size.lines, seed), size)
+    progress("learning word pieces", 1, 1)
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=size.width,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        intermediate_size=4 * size.width,
+        max_position_embeddings=size.longest,
+        type_vocab_size=1,
+        pad_token_id=tokenizer.pad_token_id,
+        # Short runs over much text learn too little rather than too much by heart.
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    # The caller's own random numbers are as they were when we are done.
+    with torch.random.fork_rng(devices=[]), atomic_directory(folder, marker="config.json") as temporary, quiet():
+        torch.manual_seed(seed)
+        transformers.BertForMaskedLM(config).save_pretrained(temporary)  # type: ignore[no-untyped-call]
+        tokenizer.save_pretrained(temporary)
+    return Path(folder)
+
+
+def _balanced(texts: Mapping[str, Sequence[str]], most: int, seed: int) -> Iterator[str]:
+    """Equally many lines of each language, from all over its text."""
+    each = min(most, *(len(lines) for lines in texts.values()))
+    for number, lines in enumerate(texts.values()):
+        rows = np.random.default_rng([seed, number]).choice(len(lines), size=each, replace=False)
+        yield from (lines[int(row)] for row in np.sort(rows))
+
+
+def _tokenizer(lines: Iterator[str], size: FreshEncoder) -> Any:
+    from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.Unigram())
+    steps = [normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if size.lower else steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
+    tokenizer.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=size.vocabulary, special_tokens=list(SPECIAL.values()), unk_token="[UNK]", show_progress=False
+    )
+    tokenizer.train_from_iterator(lines, trainer)
+    first, last = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]", first), ("[SEP]", last)]
+    )
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=tokenizer, model_max_length=size.longest, **SPECIAL
+    )
