@@ -29,6 +29,7 @@ def static(tmp_path_factory):
 @pytest.fixture
 def run(command, static, monkeypatch):
     monkeypatch.chdir(static)
+    monkeypatch.setenv("COLUMNS", "160")  # narrow terminals fold what is looked for
     return lambda *args: command("static-align", *args)
 
 
