@@ -8,7 +8,7 @@ import os
 import pytest
 
 from isoglot.errors import InputError, IsoglotError
-from isoglot.files import atomic_directory, atomic_path, cache_directory, check_writable
+from isoglot.files import atomic_directory, atomic_path, cache_directory, check_writable, remove_kept
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
@@ -64,3 +64,16 @@ def test_cache_directory_can_be_chosen(monkeypatch, tmp_path):
 
 def test_errors_are_one_line_whatever_they_quote():
     assert "\n" not in str(IsoglotError("bad\nword\x1b[31m", where="a\tb", remedy="c\r\nd"))
+
+
+def test_what_was_kept_is_removed_and_nothing_else(tmp_path):
+    work = tmp_path / "work"
+    (work / "state").mkdir(parents=True)
+    (work / ".state.killed").mkdir()
+    (work / "vectors").write_text("1")
+    (work / "mine").write_text("2")
+    remove_kept(work, ("state", "vectors", "absent"))
+    assert [path.name for path in work.iterdir()] == ["mine"]
+    (work / "mine").unlink()
+    remove_kept(work, ())
+    assert not work.exists()

@@ -7,7 +7,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from isoglot.errors import InputError
@@ -19,6 +19,7 @@ __all__ = [
     "cache_directory",
     "check_replaceable",
     "check_writable",
+    "remove_kept",
     "sha256_of_file",
 ]
 
@@ -100,6 +101,19 @@ def atomic_directory(path: Path | str, *, marker: str) -> Iterator[Path]:
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def remove_kept(folder: Path | str, names: Iterable[str]) -> None:
+    """Remove these files and folders of `folder`, and the folder if it holds nothing else."""
+    folder = Path(folder)
+    for name in names:
+        for place in [folder / name, *folder.glob(f".{name}.*")]:  # with a dot: what a killed run was writing
+            if place.is_dir():
+                shutil.rmtree(place, ignore_errors=True)
+            else:
+                place.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.rmdir()
 
 
 def sha256_of_file(path: Path, progress: Progress = silent) -> str:

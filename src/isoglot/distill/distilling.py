@@ -15,7 +15,6 @@ import hashlib
 import itertools
 import json
 import platform
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +34,7 @@ from isoglot.distill.shards import read_shard, shard_bounds, shuffled_units
 from isoglot.distill.x2static import X2Static
 from isoglot.encoders import Encoder
 from isoglot.errors import ConfigError, InputError
-from isoglot.files import atomic_directory, atomic_path, check_replaceable
+from isoglot.files import atomic_directory, atomic_path, check_replaceable, remove_kept
 from isoglot.joint import TextFile
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
@@ -167,17 +166,9 @@ def choose_sentences(
 
 def remove_work(work: str | Path, langs: Sequence[str]) -> None:
     """Remove what was kept of these languages, and the folder if it holds nothing else."""
-    for folder in [Path(work) / lang for lang in langs]:
-        for name in (_SENTENCES, _STATE, _VECTORS):
-            for place in [folder / name, *folder.glob(f".{name}.*")]:  # with a dot: what a killed run was writing
-                if place.is_dir():
-                    shutil.rmtree(place, ignore_errors=True)
-                else:
-                    place.unlink(missing_ok=True)
-        with contextlib.suppress(OSError):
-            folder.rmdir()
-    with contextlib.suppress(OSError):
-        Path(work).rmdir()
+    for lang in langs:
+        remove_kept(Path(work) / lang, (_SENTENCES, _STATE, _VECTORS))
+    remove_kept(work, ())
 
 
 def _distill(

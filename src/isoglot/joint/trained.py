@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +12,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from isoglot.files import atomic_path
+from isoglot.files import atomic_path, remove_kept
 from isoglot.joint._kernels import LONGEST_LINE
 from isoglot.joint.corpus import Corpus, CorpusSettings, TextFile
 from isoglot.joint.training import Training, Translations, run_key, train
@@ -78,15 +76,7 @@ def train_texts(
 
 def remove_work(folder: str | Path) -> None:
     """Remove what `train_texts` left in `folder`, and the folder if it holds nothing else."""
-    folder = Path(folder)
-    for name in (_CORPUS, _VECTORS, _STATE):
-        for place in [folder / name, *folder.glob(f".{name}.*")]:  # with a dot: what a killed run was writing
-            if place.is_dir():
-                shutil.rmtree(place, ignore_errors=True)
-            else:
-                place.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        folder.rmdir()
+    remove_kept(folder, (_CORPUS, _VECTORS, _STATE))
 
 
 def translations_of(corpus: Corpus, lexicons: Lexicons) -> Translations:

@@ -11,11 +11,9 @@ supervised VecMap bring each language closer to English, and unaligned vectors a
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,7 +29,7 @@ from isoglot.aligners.table import aligner as named_aligner
 from isoglot.aligners.table import methods
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError, InputError, IsoglotError, ShapeError
-from isoglot.files import check_replaceable
+from isoglot.files import check_replaceable, remove_kept
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.recipes.induction import AS_IS, Induction, check_inducer, induce_dictionary
@@ -324,13 +322,8 @@ def _earlier(place: Path | None, key: str) -> tuple[StaticChoice, Alignment] | N
 def remove_work(work: str | Path) -> None:
     """Remove what `align_static` has kept there, and the folder if it holds nothing else."""
     for choice in Path(work).glob(f"*/{_CHOICE}"):
-        shutil.rmtree(choice.parent / _ALIGNMENT, ignore_errors=True)
-        (choice.parent / _CHECKPOINT).unlink(missing_ok=True)
-        choice.unlink()
-        with contextlib.suppress(OSError):
-            choice.parent.rmdir()
-    with contextlib.suppress(OSError):
-        Path(work).rmdir()
+        remove_kept(choice.parent, (_ALIGNMENT, _CHECKPOINT, _CHOICE))
+    remove_kept(work, ())
 
 
 def _key(settings: Mapping[str, Any], lang: str, pivot: str, *spaces: Space) -> str:
