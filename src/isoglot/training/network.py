@@ -26,6 +26,9 @@ __all__ = ["Network", "takes"]
 
 #: Where the head for masked tokens hangs.
 _HEADS = ("cls", "lm_head", "predictions")
+#: Into so many groups of like length a batch is split on a processor: of 24 sentences as they come, two thirds of a
+#: padded batch are padding, and four groups take half the time of one; more gain nothing.
+_GROUPS = 4
 
 
 class Network(nn.Module):
@@ -151,12 +154,24 @@ class Network(nn.Module):
         return found
 
     def _states(self, encoder: Any, side: Side, share: slice) -> Tensor:
+        """Hidden states (b, T, d) of the rows of a share; short rows are not encoded at the width of the longest."""
         ids, mask = _inputs(side, share)
+        if ids.device.type != "cpu":  # the sizes would be waited for, and a graphics card has room for padding
+            return self._layer_states(encoder, ids, mask)[: share.stop - share.start]
+        lengths = mask.sum(1)
+        groups = [rows for rows in lengths.argsort(stable=True).chunk(_GROUPS) if len(rows)]
+        parts = []
+        for rows in groups:
+            width = int(lengths[rows].max())
+            states = self._layer_states(encoder, ids[rows, :width], mask[rows, :width])
+            parts.append(nn.functional.pad(states, (0, 0, 0, ids.shape[1] - width)))
+        return torch.cat(parts)[torch.cat(groups).argsort()][: share.stop - share.start]
+
+    def _layer_states(self, encoder: Any, ids: Tensor, mask: Tensor) -> Tensor:
         if self.layer == int(encoder.config.num_hidden_layers):
-            states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
-        else:
-            states = encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True).hidden_states[self.layer]
-        return states[: share.stop - share.start]  # type: ignore[no-any-return]
+            return encoder(input_ids=ids, attention_mask=mask).last_hidden_state  # type: ignore[no-any-return]
+        found = encoder(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+        return found.hidden_states[self.layer]  # type: ignore[no-any-return]
 
     def _predictions(self, data: Batch, generator: Generator) -> dict[str, Predictions]:
         found: dict[str, Predictions] = {}
