@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from isoglot.tasks._resampling import resampled_counts
 
-__all__ = ["METRICS", "Correlations", "correlate"]
+__all__ = ["METRICS", "Correlations", "correlate", "weighted_pearson"]
 
 METRICS = ("Pearson", "Kendall")
 #: Kendall's tau compares all pairs; with more items than this, a thousand resamples of it take minutes.
@@ -49,7 +49,7 @@ def correlate(x: Vector, y: Vector, repeats: int, seed: int | Sequence[int]) -> 
     taus = len(x) * agreement[:, 0] / np.sqrt(agreement[:, 1].sum() * agreement[:, 2].sum())
     drawn: tuple[list[Vector], list[Vector]] = ([], [])
     for counts in resampled_counts(len(x), repeats, seed):
-        drawn[0].append(_pearson(counts, x, y))
+        drawn[0].append(weighted_pearson(counts, x, y))
         if len(x) <= _MOST_RESAMPLED:
             drawn[1].append(_kendall(counts, x, y))
     return Correlations(
@@ -63,7 +63,7 @@ def _bounded(value: float) -> float:
     return float(np.clip(value, -1, 1))
 
 
-def _pearson(counts: npt.NDArray[np.float64], x: Vector, y: Vector) -> Vector:
+def weighted_pearson(counts: npt.NDArray[np.float64], x: Vector, y: Vector) -> Vector:
     """Of each resample (b,), NaN where one side is constant."""
     moments = counts @ np.column_stack([x, y, x * x, y * y, x * y]) / len(x)
     mean_x, mean_y, xx, yy, xy = moments.T

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.tasks._correlations import _pearson
+from isoglot.tasks._correlations import weighted_pearson
 from isoglot.tasks._resampling import resampled_counts
 
 __all__ = ["METRICS", "Figures", "similarity_figures"]
@@ -44,7 +44,7 @@ def similarity_figures(x: Vector, y: Vector, repeats: int, seed: int) -> Figures
     pearson, spearman = (np.clip(items.mean(), -1, 1) for items in (products, ranked))
     drawn: list[Matrix] = [np.empty((0, 2))]
     for counts in resampled_counts(len(x), repeats, seed):
-        drawn.append(np.column_stack([_pearson(counts, x, y), _spearman(counts, x, y)]))
+        drawn.append(np.column_stack([weighted_pearson(counts, x, y), _spearman(counts, x, y)]))
     resampled = np.concatenate(drawn).T
     return Figures(
         figures=(float(_harmonic(pearson, spearman)), float(pearson), float(spearman)),
