@@ -303,7 +303,8 @@ def _start(recipe: Recipe, texts: Sequence[TextCorpus], device: str, dry: bool, 
     begun = (recipe.output / RUN / "recipe.json").exists()
     if dry and not begun:
         folder = Path(tempfile.mkdtemp())
-        encoder = load(make_encoder(folder / START, lines, recipe.fresh, seed=recipe.settings.seed, progress=progress))
+        size = dataclasses.replace(recipe.fresh, warm=0)  # costs are those of any vectors
+        encoder = load(make_encoder(folder / START, lines, size, seed=recipe.settings.seed, progress=progress))
         # The head for masked tokens is loaded later.
         weakref.finalize(encoder, shutil.rmtree, folder, ignore_errors=True)
         return encoder

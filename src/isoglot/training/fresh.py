@@ -17,6 +17,7 @@ from isoglot.encoders.model import quiet
 from isoglot.errors import ConfigError, InputError, MissingExtraError
 from isoglot.files import atomic_directory
 from isoglot.progress import Progress, silent
+from isoglot.training.warm import piece_vectors
 
 __all__ = ["FreshEncoder", "make_encoder"]
 
@@ -29,6 +30,10 @@ SPECIAL = {
 }
 
 
+#: Standard deviation of the first vectors of word pieces; random ones have .02.
+_WARM_SPREAD = 0.04
+
+
 @dataclasses.dataclass(frozen=True)
 class FreshEncoder:
     """How large the new encoder is.
@@ -39,6 +44,7 @@ class FreshEncoder:
         longest: tokens that it takes at once.
         lower: whether it reads everything in lower case.
         lines: of each language that the vocabulary is learned from, at most.
+        warm: passes of skip-gram over these lines, which give word pieces their first vectors; 0 for random ones.
     """
 
     vocabulary: int = 16_000
@@ -48,6 +54,7 @@ class FreshEncoder:
     longest: int = 128
     lower: bool = False
     lines: int = 100_000
+    warm: int = 5
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -57,6 +64,7 @@ class FreshEncoder:
             ("heads", 1),
             ("longest", 8),
             ("lines", 1),
+            ("warm", 0),
         ):
             if getattr(self, name) < least:
                 raise ConfigError(f"must be at least {least}, not {getattr(self, name)}", where=name)
@@ -92,7 +100,8 @@ def make_encoder(
     if not texts or not all(len(lines) for lines in texts.values()):
         raise InputError("an encoder needs text of at least one language")
     progress("learning word pieces", 0, 1)
-    tokenizer = _tokenizer(_balanced(texts, size.lines, seed), size)
+    chosen = _balanced(texts, size.lines, seed)
+    tokenizer = _tokenizer((line for lines in chosen.values() for line in lines), size)
     progress("learning word pieces", 1, 1)
     config = transformers.BertConfig(
         vocab_size=len(tokenizer),
@@ -110,17 +119,25 @@ def make_encoder(
     # The caller's own random numbers are as they were when we are done.
     with torch.random.fork_rng(devices=[]), atomic_directory(folder, marker="config.json") as temporary, quiet():
         torch.manual_seed(seed)
-        transformers.BertForMaskedLM(config).save_pretrained(temporary)  # type: ignore[no-untyped-call]
+        network = transformers.BertForMaskedLM(config)
+        if size.warm:
+            rows, vectors = piece_vectors(tokenizer, chosen, size.width, epochs=size.warm, seed=seed, progress=progress)
+            vectors = _WARM_SPREAD * (vectors - vectors.mean(0)) / vectors.std()
+            with torch.no_grad():
+                network.get_input_embeddings().weight[torch.from_numpy(rows)] = torch.from_numpy(vectors)
+        network.save_pretrained(temporary)  # type: ignore[no-untyped-call]
         tokenizer.save_pretrained(temporary)
     return Path(folder)
 
 
-def _balanced(texts: Mapping[str, Sequence[str]], most: int, seed: int) -> Iterator[str]:
+def _balanced(texts: Mapping[str, Sequence[str]], most: int, seed: int) -> dict[str, list[str]]:
     """Equally many lines of each language, from all over its text."""
     each = min(most, *(len(lines) for lines in texts.values()))
-    for number, lines in enumerate(texts.values()):
+    found = {}
+    for number, (lang, lines) in enumerate(texts.items()):
         rows = np.random.default_rng([seed, number]).choice(len(lines), size=each, replace=False)
-        yield from (lines[int(row)] for row in np.sort(rows))
+        found[lang] = [lines[int(row)] for row in np.sort(rows)]
+    return found
 
 
 def _tokenizer(lines: Iterator[str], size: FreshEncoder) -> Any:
