@@ -150,10 +150,11 @@ def static(plain, tiny):
     """By dimensions, vectors of each language."""
     rng = np.random.default_rng(0)
     words = {lang: sorted({word for line in own for word in line.split()}) for lang, own in plain.items()}
-    return {
-        dim: {lang: Space(lang, own, rng.normal(size=(len(own), dim or tiny.model.width))) for lang, own in words.items()}
-        for dim in (0, 7)
-    }
+
+    def make(dim):
+        return {lang: Space(lang, own, rng.normal(size=(len(own), dim))) for lang, own in words.items()}
+
+    return {0: make(tiny.model.width), 7: make(7)}
 
 
 @pytest.fixture(scope="module")
