@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -88,3 +91,53 @@ def test_nothing_else_is_overwritten(run):
     code, _, err = run("static", "--pivot", "en", "-o", "static")
     assert code == 2
     assert "will not be overwritten" in err
+
+
+#: Dies in the second language, when its method has kept a state twice.
+KILLED = """
+import os, signal
+from isoglot.aligners.checkpoint import Checkpoint
+from isoglot.recipes import static_alignment
+
+Checkpoint.seconds = 0.0
+save, align, seen = Checkpoint.save, static_alignment._align_one, []
+
+def keep(self, *args):
+    save(self, *args)
+    seen.append("state")
+    if seen.count("language") == 2 and seen[-2:] == ["state", "state"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def look(*args):
+    seen.append("language")
+    return align(*args)
+
+Checkpoint.save, static_alignment._align_one = keep, look
+from isoglot.cli import main
+main()
+"""
+
+
+def test_a_killed_run_goes_on_to_the_same_bits(run, static):
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(12, 12)))[0]
+    french = Space.load(static / "static" / "fr.safetensors")
+    Space("de", [f"de{i}" for i in range(300)], french.vectors @ turn).save(static / "de.safetensors")
+    files = ["en=static/en.safetensors", "fr=static/fr.safetensors", "de=de.safetensors"]
+    arguments = [*files, "--pivot", "en", "--induce", "vecmap-unsupervised", "-m", "procrustes", "-o"]
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, "static-align", *arguments, "killed"],
+        cwd=static, capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert [path.parent.name[:3] for path in static.glob("killed.work/*/induction.checkpoint")] == ["de-"]
+    assert not (static / "killed").exists()
+    for name in ("killed", "whole"):
+        code, _, err = run(*arguments, name)
+        assert code == 0, err
+        assert ("note: fr was finished earlier" in err) == (name == "killed")
+    assert not (static / "killed.work").exists()
+    for lang in ("en", "fr", "de"):
+        one, other = ((static / name / f"{lang}.safetensors").read_bytes() for name in ("killed", "whole"))
+        assert one == other, lang
+    one, other = (json.loads((static / name / "config.json").read_text("utf-8")) for name in ("killed", "whole"))
+    assert one["languages"] == other["languages"]

@@ -16,6 +16,7 @@ from isoglot.lexicons import Lexicon
 from isoglot.recipes import static_alignment
 from isoglot.recipes.induction import induce_dictionary
 from isoglot.recipes.static_alignment import align_static
+from isoglot.simulate import simulate_pair
 from isoglot.spaces import Space
 
 N, D = 400, 16
@@ -102,6 +103,71 @@ def test_the_dictionary_may_come_from_other_vectors(world):
     assert found.choices["far"].aligned
     rows = (found.spaces["en"].vectors * found.spaces["far"].vectors).sum(axis=1)
     assert rows.mean() > 0.9
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    """Two invented languages of a known dictionary, the second turned to a space of its own."""
+    return simulate_pair(500, 16, noise=0.4, seed=2, untranslated=0.0, synonyms=0.0, identical=0.15)
+
+
+@pytest.mark.parametrize("inducer", ["vecmap-unsupervised", "cognates"])
+def test_methods_find_the_dictionary_of_languages_apart(simulated, inducer):
+    pair = simulated
+    lexicons = {("north", "south"): pair.lexicon}
+    found = align_static(
+        {"north": pair.src, "south": pair.tgt}, "north", inducer=inducer, aligner="procrustes", lexicons=lexicons
+    ).choices["south"]
+    assert found.induction.by == inducer
+    assert found.aligned, found.note
+    for figures in found.bli.values():
+        assert figures["before"] < 0.1
+        assert figures["after"] > 0.7
+
+
+def test_other_vectors_are_aligned_by_a_method_first(simulated):
+    """Vectors of few words and other dimensions find the dictionary, with vecmap-unsupervised as nothing is said."""
+    other = simulate_pair(500, 16, noise=0.4, seed=2, untranslated=0.0, synonyms=0.0, identical=0.15)
+    given = {"north": other.src.most_frequent(350), "south": other.tgt.most_frequent(350)}
+    turn = np.linalg.qr(np.random.default_rng(4).normal(size=(16, 16)))[0]
+    own = {"north": simulated.src, "south": dataclasses.replace(simulated.tgt, vectors=simulated.tgt.vectors @ turn)}
+    found = align_static(
+        own, "north", dictionary_from=given, aligner="procrustes", lexicons={("north", "south"): simulated.lexicon}
+    ).choices["south"]
+    assert (found.induction.by, found.induction.on) == ("vecmap-unsupervised", "other vectors")
+    assert found.aligned, found.note
+    assert min(figures["after"] for figures in found.bli.values()) > 0.7
+
+
+def test_the_structural_criterion_may_choose(world, outcome):
+    """Less of it is better. It looks at singular values of what is found, which any rotation leaves alone."""
+    found = align_static(world, "en", criterion="structural")
+    for choice in found.choices.values():
+        assert choice.criterion == "structural"
+        assert choice.aligned == (choice.after < choice.before)
+    assert found.choices["turned"].aligned
+    assert found.choices["turned"].note.startswith("turned: aligned: structural ")
+    assert found.choices["turned"].before != outcome.choices["turned"].before
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_languages_that_share_nothing_are_left_alone(world, seed):
+    """Neighbours are found anywhere, and a map brings them closer: by the criterion alone, they would be aligned."""
+    far = language("far", np.random.default_rng(seed + 5).normal(size=(N, D)) * np.linspace(0.5, 2, D))
+    found = align_static({"en": world["en"], "far": far}, "en", seed=seed).choices["far"]
+    assert not found.aligned
+    assert found.induction.pairs > static_alignment.MIN_PAIRS
+    if found.after > found.before:
+        assert found.note == "far: kept as it was: what was found is no better than chance"
+        assert "above chance" in found.chance
+    assert type(found).from_record(json.loads(json.dumps(found.record()))) == found
+
+
+def test_a_method_that_doubts_itself_is_believed(world):
+    far = language("far", np.random.default_rng(9).normal(size=(N, D)))
+    found = align_static({"en": world["en"], "far": far}, "en", inducer="vecmap-unsupervised").choices["far"]
+    assert found.induction.warning.startswith("not aligned")
+    assert not found.aligned
 
 
 def test_the_same_seed_gives_the_same_and_a_killed_run_goes_on(world, outcome, tmp_path, monkeypatch):

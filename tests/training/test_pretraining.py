@@ -159,6 +159,27 @@ def test_a_stopped_run_comes_to_the_same_end(train, static, tmp_path):
         train("mlm + static_dcca", tmp_path / "stopped", static(8))
 
 
+@pytest.mark.parametrize(("broken", "key"), [("text south", "lines"), ("words", "words")])
+def test_a_loss_that_is_no_number_keeps_its_lines_or_words(train, static, tmp_path, monkeypatch, broken, key):
+    made = train("mlm + static_dcca", tmp_path, static(7))
+    forward = made.network.forward
+
+    def spoil(data, generator):
+        loss, terms = forward(data, generator)
+        if data.name == broken:
+            terms = {name: (total * float("nan"), count) for name, (total, count) in terms.items()}
+        return loss, terms
+
+    monkeypatch.setattr(made.network, "forward", spoil)
+    drawn = next(one for one in made.sampler.draw(0) if one.batch.name == broken)
+    with pytest.raises(InputError, match=rf"the loss is nan in step 1 \({broken}\); its {key} are kept in "):
+        made.run()
+    kept = json.loads((tmp_path / "stopped.json").read_text())
+    assert kept["batches"] == [{"pair": broken, key: list(drawn.texts[key])}]
+    assert len(drawn.texts[key]) > 1
+    assert list(kept["terms"]) == ["static_dcca" if broken == "words" else "mlm"]
+
+
 def test_translations_may_join_in_or_only_be_evaluated_on(train, static, corpus, tmp_path):
     records = []
     made = train("mlm + anchor + static_dcca", tmp_path, static(7), corpora=[corpus], steps=1, watch=records.append)

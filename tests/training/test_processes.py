@@ -8,9 +8,15 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from isoglot.encoders import Encoder
+from isoglot.spaces import Space
+from isoglot.training import parse_recipe
 from isoglot.training.corpus import open_corpus
+from isoglot.training.loop import Trainer
+from isoglot.training.monolingual import open_text
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
@@ -26,6 +32,13 @@ RUNS = {
     "too long": ("tlm", {}, ("long",)),
     "adapters": ("word_ot + anchor", {"lora": 2, "freeze": "embeddings"}, ("north",)),
 }
+#: The same without parallel text, with dimensions of static vectors (0: the encoder's). Blocks and words are odd in
+#: number, and a batch of text may have fewer blocks than there are processes.
+TEXT = {"blocks": 5, "block_length": 16, "words": 13}
+PLAIN_RUNS = {
+    "text and dcca": ("mlm + static_dcca", {**TEXT, "evaluate_every": 3}, 7),
+    "text and mse": ("mlm + static_mse", {**TEXT, "blocks": 2, "accumulation": 2}, 0),
+}
 SCRIPT = """
 import dataclasses, json, os, runpy, signal, sys
 from pathlib import Path
@@ -39,7 +52,9 @@ from isoglot.training import parse_recipe
 from isoglot.training.corpus import open_corpus
 from isoglot.training.journal import Stopped
 from isoglot.training.loop import Trainer
+from isoglot.training.monolingual import open_text
 from isoglot.training.settings import TrainingSettings
+from isoglot.spaces import Space
 
 task = json.loads(Path(sys.argv[1]).read_text())
 rank, folder = int(os.environ["RANK"]), Path(task["folder"])
@@ -72,6 +87,10 @@ def train(name, recipe, changes, corpora, act=None, **options):
 
 for name, (recipe, changes, corpora) in task["runs"].items():
     train(name, recipe, changes, corpora)
+for name, (recipe, changes, dim) in task["plain runs"].items():
+    plain = [open_text(lines, lang, held_out=5) for lang, lines in task["plain"].items()]
+    static = {lang: Space.load(folder / "static" / str(dim) / f"{lang}.safetensors") for lang in task["plain"]}
+    train(name, recipe, changes, [], texts=plain, static=static)
 
 try:
     train("small", "word_ot", {"batch": 1}, ["north"])
@@ -121,15 +140,38 @@ def texts(lines):
 
 
 @pytest.fixture(scope="module")
-def ran(short, texts, tiny_folder, text_files, tmp_path_factory):
+def plain(lines):
+    """Lines by language."""
+    return {"north": lines[0][:40], "south": lines[1][60:81]}
+
+
+@pytest.fixture(scope="module")
+def static(plain, tiny):
+    """By dimensions, vectors of each language."""
+    rng = np.random.default_rng(0)
+    words = {lang: sorted({word for line in own for word in line.split()}) for lang, own in plain.items()}
+
+    def make(dim):
+        return {lang: Space(lang, own, rng.normal(size=(len(own), dim))) for lang, own in words.items()}
+
+    return {0: make(tiny.model.width), 7: make(7)}
+
+
+@pytest.fixture(scope="module")
+def ran(short, texts, plain, static, tiny_folder, text_files, tmp_path_factory):
     """A folder with what two processes made of all runs."""
     folder = tmp_path_factory.mktemp("processes")
+    for dim, spaces in static.items():
+        for lang, space in spaces.items():
+            space.save(folder / "static" / str(dim) / f"{lang}.safetensors")
     task = {
         "folder": str(folder),
         "encoder": str(tiny_folder),
         "texts": texts,
         "settings": dataclasses.asdict(short),
         "runs": RUNS,
+        "plain": plain,
+        "plain runs": PLAIN_RUNS,
     }
     (folder / "task.json").write_text(json.dumps(task))
     (folder / "script.py").write_text(SCRIPT)
@@ -170,17 +212,40 @@ def test_two_processes_do_what_one_does(ran, trainer, texts, tmp_path, name):
     made = trainer(
         recipe, tmp_path, corpora=[open_corpus(*texts[one], one, "south", held_out=0) for one in corpora], **changes
     )
+    assert_alike(made, tmp_path, ran / name)
+
+
+@pytest.mark.parametrize("name", PLAIN_RUNS)
+def test_two_processes_share_text_and_words(ran, short, plain, static, tiny_folder, one_thread, tmp_path, name):
+    recipe, changes, dim = PLAIN_RUNS[name]
+    made = Trainer(
+        Encoder(tiny_folder, device="cpu"),
+        [],
+        parse_recipe(recipe),
+        dataclasses.replace(short, **changes),
+        tmp_path,
+        texts=[open_text(lines, lang, held_out=5) for lang, lines in plain.items()],
+        static=static[dim],
+    )
+    drawn = made.sampler.draw(0)
+    assert any(len(one.batch) % PROCESSES for one in drawn)
+    assert_alike(made, tmp_path, ran / name)
+
+
+def assert_alike(made, folder, theirs):
+    """Train, and compare logs and weights with those of two processes."""
     # In double precision, as Adam makes much of the last bits of small gradients: what is left is a real difference.
     made.network.double()
     for start in made.network._start:
         start.double()
     made.run()
-    one, two = log(tmp_path), log(ran / name)
+    one, two = log(folder), log(theirs)
     assert len(one) == len(two) == made.steps
     for first, second in zip(one, two, strict=True):
-        for key in ("loss", "gradient", "rate", "tokens", "terms", "pairs"):
+        assert first.keys() == second.keys()
+        for key in first.keys() - {"seconds"}:
             assert second[key] == pytest.approx(first[key], rel=1e-9, abs=1e-9), (first["step"], key)
-    found = end(ran / name)
+    found = end(theirs)
     expected = made.encoder.model.network.state_dict()
     assert found.keys() == expected.keys()
     for key, value in expected.items():

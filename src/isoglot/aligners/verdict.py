@@ -8,6 +8,7 @@ is reported as not aligned.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ from isoglot.aligners.refinement import induce, refine
 from isoglot.aligners.self_learning import annealed
 from isoglot.retrieval import Retriever
 from isoglot.retrieval.retriever import EUCLIDEAN_SCORES
-from isoglot.spaces import FloatMatrix
+from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["EUCLIDEAN_MARGIN", "MARGIN", "Verdict", "chance_level", "judge", "judged", "judged_mapped"]
+__all__ = ["EUCLIDEAN_MARGIN", "MARGIN", "Verdict", "chance_level", "judge", "judged", "judged_mapped", "judged_pairs"]
 
 #: Random rotations that learn, to see what chance looks like.
 CHANCE_RUNS = 2
@@ -37,6 +38,8 @@ EUCLIDEAN_MARGIN = 0.5
 SAME = 0.5
 #: Most frequent words of each side that are looked at.
 WORDS = 5_000
+#: The same, and rounds of refinement, where a few seconds have to do.
+QUICK_WORDS, QUICK_ROUNDS = 3_000, 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -97,15 +100,44 @@ def judged_mapped(
     pairs = induce(there, back, np.eye(there.shape[1], dtype=np.float32), score=score).pairs
     if not len(pairs):
         return Verdict(False, "no two frequent words choose each other", 0.0)
-    own = refine(X, Y, procrustes(X[pairs[:, 0]], Y[pairs[:, 1]]), rounds=ROUNDS, score=score)
+
+    def learned(run: int) -> FloatMatrix:
+        problem.progress("comparing with chance", run, CHANCE_RUNS)
+        return annealed(X, Y, _random_rotation(X.shape[1], seed, run), seed=seed, score=score)
+
+    verdict = _compared(X, Y, pairs, learned, ROUNDS, score)
+    problem.progress("comparing with chance", CHANCE_RUNS, CHANCE_RUNS)
+    return verdict
+
+
+def judged_pairs(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, *, seed: int = 0, score: str = "csls") -> Verdict:
+    """A quick verdict on induced pairs (p, 2) of rows of X (n, d) and Y (m, d), most frequent words first.
+
+    Their rotation and random ones are refined alike; nothing else is learned from chance. So it suits pairs that have
+    not been through long self-learning, such as the mutual neighbours of vectors where they are.
+
+    >>> X = np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)
+    >>> pairs = np.stack([np.arange(200)] * 2, axis=1)
+    >>> judged_pairs(X, X, pairs).aligned, judged_pairs(X, X[::-1] ** 2, pairs).aligned
+    (True, False)
+    """
+    X, Y = X[:QUICK_WORDS], Y[:QUICK_WORDS]
+    pairs = pairs[(pairs[:, 0] < len(X)) & (pairs[:, 1] < len(Y))]
+    if not len(pairs):
+        return Verdict(False, "no two frequent words choose each other", 0.0)
+    return _compared(X, Y, pairs, lambda run: _random_rotation(X.shape[1], seed, run), QUICK_ROUNDS, score)
+
+
+def _compared(
+    X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, by_chance: Callable[[int], FloatMatrix], rounds: int, score: str
+) -> Verdict:
+    """The rotation that the pairs give against those of chance, all refined for so many rounds."""
+    own = refine(X, Y, procrustes(X[pairs[:, 0]], Y[pairs[:, 1]]), rounds=rounds, score=score)
     others = []
     for run in range(CHANCE_RUNS):
-        problem.progress("comparing with chance", run, CHANCE_RUNS)
-        learned = annealed(X, Y, _random_rotation(X.shape[1], seed, run), seed=seed, score=score)
-        other = refine(X, Y, learned, rounds=ROUNDS, score=score)
+        other = refine(X, Y, by_chance(run), rounds=rounds, score=score)
         if _agreement(X, Y, own.best, other.best, score) < SAME:
             others.append(other.criterion)
-    problem.progress("comparing with chance", CHANCE_RUNS, CHANCE_RUNS)
     if not others:
         return Verdict(True, "self-learning from random rotations finds the same dictionary", own.criterion)
     margin = EUCLIDEAN_MARGIN if score in EUCLIDEAN_SCORES else MARGIN

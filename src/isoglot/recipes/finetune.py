@@ -317,6 +317,8 @@ def _start(recipe: Recipe, texts: Sequence[TextCorpus], device: str, dry: bool, 
                 remedy="choose another output folder, or give what the run began with",
             )
         if not same:
+            for left in place.parent.glob(f".{START}.*"):  # by a run that was killed while it made one
+                shutil.rmtree(left, ignore_errors=True)
             make_encoder(place, lines, recipe.fresh, seed=recipe.settings.seed, progress=progress)
             write_json(note, made)
     return load(place)

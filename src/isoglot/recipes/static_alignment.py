@@ -27,6 +27,7 @@ from isoglot.aligners.base import Aligner
 from isoglot.aligners.identity import Identity
 from isoglot.aligners.table import aligner as named_aligner
 from isoglot.aligners.table import methods
+from isoglot.aligners.verdict import judged_pairs
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError, InputError, IsoglotError, ShapeError
 from isoglot.files import check_replaceable, remove_kept
@@ -34,6 +35,7 @@ from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.recipes.induction import AS_IS, Induction, check_inducer, induce_dictionary
 from isoglot.recipes.kept import earlier_run, keep_run
+from isoglot.recipes.static_choice import StaticChoice
 from isoglot.spaces import FloatMatrix, IntVector, Space
 from isoglot.tasks import bli
 
@@ -51,47 +53,6 @@ _VERSION = 1
 _MARKER = "config.json"
 _ALIGNMENT, _CHOICE, _CHECKPOINT = "alignment", "choice.json", "induction.checkpoint"
 Tell = Callable[[str], None]
-
-
-@dataclasses.dataclass(frozen=True)
-class StaticChoice:
-    """What became of one language.
-
-    `before` and `after` are the criterion without and with the alignment, over the same words: those that the judged
-    map has not seen. None where too few pairs were induced to align at all. `bli`: P@1 by direction ("en-fr"), of the
-    vectors as they were given (`raw`), only normalised (`before`) and aligned (`after`).
-    """
-
-    lang: str
-    induction: Induction
-    criterion: str
-    before: float | None
-    after: float | None
-    aligned: bool
-    bli: Mapping[str, Mapping[str, float | int | None]] = dataclasses.field(default_factory=dict)
-
-    @property
-    def note(self) -> str:
-        """The choice in one line.
-
-        >>> induction = Induction("as-is", "own vectors", 900)
-        >>> StaticChoice("ko", induction, "semantic", 0.44, 0.41, False).note
-        'ko: kept as it was: semantic 0.410 aligned, 0.440 before'
-        """
-        if self.before is None or self.after is None:
-            return f"{self.lang}: kept as it was: only {self.induction.pairs:,} pairs were induced"
-        choice = "aligned" if self.aligned else "kept as it was"
-        return f"{self.lang}: {choice}: {self.criterion} {self.after:.3f} aligned, {self.before:.3f} before"
-
-    def record(self) -> dict[str, Any]:
-        """For JSON."""
-        return {**dataclasses.asdict(self), "note": self.note}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> StaticChoice:
-        """The way back from `record`."""
-        fields = {name: value for name, value in record.items() if name != "note"}
-        return cls(**{**fields, "induction": Induction(**fields["induction"])})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -151,7 +112,8 @@ def align_static(
 
     Both are compared after the same normalisation, that of the aligner, so that only the map makes the difference. A
     map brings the very words closer that it was learned from, right or wrong; so a map of four fifths of the dictionary
-    is judged by the translations that it finds for the other words. If it wins, the whole dictionary gives the map.
+    is judged by the translations that it finds for the other words. If it wins, and the dictionary is better than what
+    random rotations come to, the whole dictionary gives the map.
 
     Args:
         inducer: what finds the dictionary: a method that needs no pairs, or "as-is", mutual CSLS neighbours of the
@@ -274,7 +236,22 @@ def _align_one(
     )
     better = after > before if CRITERIA[criterion] else after < before
     whole = onto_target(method.fit(src, tgt, pairs, progress=progress))
-    return StaticChoice(src.lang, induction, criterion, before, after, better), whole
+    chance = _chance(unaligned, src, tgt, pairs, induction, seed) if better else None
+    return StaticChoice(src.lang, induction, criterion, before, after, better and chance is None, chance), whole
+
+
+def _chance(
+    unaligned: Alignment, src: Space, tgt: Space, pairs: IntVector, induction: Induction, seed: int
+) -> str | None:
+    """Why what was found may be no more than chance, if it may.
+
+    Neighbours are found between any two spaces, and a map brings them closer, so that a criterion alone says yes.
+    """
+    if induction.warning is not None:  # by the method, which has compared itself with chance
+        return induction.warning
+    X, Y = unaligned.transform(src, "src").vectors, unaligned.transform(tgt, "tgt").vectors
+    verdict = judged_pairs(X, Y, pairs, seed=seed)
+    return None if verdict.aligned else verdict.reason
 
 
 def _criterion(X: FloatMatrix, Y: FloatMatrix, rows: IntVector, frequent: int, criterion: str) -> float:

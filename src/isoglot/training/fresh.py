@@ -7,6 +7,7 @@ many lines as the others, so that none is cut into letters; the network is a sma
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,11 @@ def _tokenizer(lines: Iterator[str], size: FreshEncoder) -> Any:
         vocab_size=size.vocabulary, special_tokens=list(SPECIAL.values()), unk_token="[UNK]", show_progress=False
     )
     tokenizer.train_from_iterator(lines, trainer)
+    # Sums are made in an order that changes from run to run, and so do the last digits of scores.
+    learned = json.loads(tokenizer.to_str())["model"]
+    first, others = learned["vocab"][: len(SPECIAL)], learned["vocab"][len(SPECIAL) :]
+    ranked = sorted(((piece, round(score, 9)) for piece, score in others), key=lambda one: (-one[1], one[0]))
+    tokenizer.model = models.Unigram([*map(tuple, first), *ranked], learned["unk_id"], False)
     first, last = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]", first), ("[SEP]", last)]

@@ -118,8 +118,9 @@ class Guard:
             }
             write_json(place, content)
         names = ", ".join(dict.fromkeys(one.batch.name for one in drawn))
+        kinds = {"sentences" if kind in ("src", "tgt") else kind for one in drawn for kind in one.texts}
         raise InputError(
-            f"{what} in step {step + 1:,} ({names}); its sentences are kept in {place}",
+            f"{what} in step {step + 1:,} ({names}); its {' and '.join(sorted(kinds))} are kept in {place}",
             where=str(self.folder),
             remedy="look at them, or start again with a smaller learning rate",
         )
