@@ -37,7 +37,15 @@ from isoglot.recipes.kept import earlier_run, keep_run
 from isoglot.spaces import FloatMatrix, IntVector, Space
 from isoglot.tasks import bli
 
-__all__ = ["CRITERIA", "StaticAlignment", "StaticChoice", "align_static", "check_static_output", "remove_work"]
+__all__ = [
+    "CRITERIA",
+    "StaticAlignment",
+    "StaticChoice",
+    "align_static",
+    "check_learner",
+    "check_static_output",
+    "remove_work",
+]
 
 #: Criteria that can choose, and whether more of each is better.
 CRITERIA: Mapping[str, bool] = {"semantic": True, "structural": False}
@@ -168,12 +176,7 @@ def align_static(
     others = _check(spaces, pivot, dictionary_from, criterion, frequent)
     spaces = {lang: _ordered(lang, space) for lang, space in spaces.items()}
     method = named_aligner(aligner, {"seed": seed}) if isinstance(aligner, str) else aligner
-    if method.method.supervision == "unsupervised" or not method.method.linear:
-        linear = [name for name, cls in methods().items() if _fits(cls)]
-        raise ConfigError(
-            f"{method.method.name} cannot learn from the induced dictionary and leave the pivot in place",
-            remedy=f"choose one of: {', '.join(linear)}",
-        )
+    check_learner(method)
     given = dict(dictionary_from or {})
     inducers: dict[str, str | Aligner] = {}
     for lang in others:
@@ -334,6 +337,16 @@ def _key(settings: Mapping[str, Any], lang: str, pivot: str, *spaces: Space) -> 
 
 def _named(inducer: str | Aligner) -> Any:
     return inducer if isinstance(inducer, str) else {"method": inducer.method.name, **dataclasses.asdict(inducer)}
+
+
+def check_learner(method: Aligner) -> None:
+    """Raise unless it learns from pairs and leaves the pivot in place."""
+    if not _fits(type(method)):
+        linear = [name for name, cls in methods().items() if _fits(cls)]
+        raise ConfigError(
+            f"{method.method.name} cannot learn from the induced dictionary and leave the pivot in place",
+            remedy=f"choose one of: {', '.join(linear)}",
+        )
 
 
 def _fits(cls: type[Aligner]) -> bool:
