@@ -24,7 +24,7 @@ from isoglot.encoders.model import load_masked_model
 from isoglot.errors import InputError
 from isoglot.files import sha256_of_file
 from isoglot.progress import Progress, silent
-from isoglot.recipes.finetune import fine_tune, prepare
+from isoglot.recipes.finetune import Fine, fine_tune, prepare
 from isoglot.recipes.kept import kept_or_measured, run_key
 from isoglot.recipes.static_contextual_claims import PAPER, claims_of
 from isoglot.recipes.static_contextual_plan import METHODS, OBJECTIVES, Experiment, Tests
@@ -96,7 +96,7 @@ def open_start(experiment: Experiment, folder: str, progress: Progress = silent)
         load_masked_model(copy.model)
         Vocabulary.of(copy.model.tokenizer)
     except InputError as error:
-        return encoder, dict.fromkeys(OBJECTIVES, f"the encoder {error.what}")
+        return encoder, dict.fromkeys(OBJECTIVES, f"{folder}: {error.what}")
     if encoder.dim != copy.model.width:
         reason = f"static vectors have {encoder.dim} dimensions, the encoder {copy.model.width}"
         return encoder, {"static-mse": reason}
@@ -127,9 +127,14 @@ class _Run:
         if not (folder / "modules.json").exists():
             place.unlink(missing_ok=True)
         recipe = self.experiment.new_encoder(folder)
-        settings = [dataclasses.asdict(recipe.settings), dataclasses.asdict(recipe.fresh), recipe.limit]  # type: ignore[arg-type]
+
+        def trained() -> dict[str, Any]:
+            # If the folder holds a training with other settings, this says so.
+            return {"training": fine_tune(self._prepared(recipe)).record()}
+
         self.tell("a new encoder")
-        row = kept_or_measured(place, run_key(self.digests, settings), {}, lambda: {"training": self._train(recipe)})
+        row = kept_or_measured(place, run_key(self.digests, _settings(recipe)), {}, trained)
+        shutil.rmtree(folder / RUN / "checkpoints", ignore_errors=True)
         return str(folder), row
 
     def static(self, encoder: Encoder, identity: Any) -> tuple[list[dict[str, Any]], dict[tuple[str, int], Path]]:
@@ -181,8 +186,7 @@ class _Run:
             place = aligned[experiment.towards, seed if experiment.towards == "x2static" else experiment.seed]
             static = {} if objective == "mlm" else {lang: str(place) for lang in experiment.texts}
             recipe = experiment.continued(objective, start, seed, Path(), static)
-            settings = [dataclasses.asdict(recipe.settings), [dataclasses.asdict(one) for one in recipe.objectives]]
-            key = run_key(identity, settings, recipe.limit, place.name if static else None)
+            key = run_key(identity, _settings(recipe), place.name if static else None)
             recipe = dataclasses.replace(recipe, output=self.output / "models" / f"{objective}-seed{seed}-{key[:8]}")
             rows.append(
                 self._tested(
@@ -205,11 +209,14 @@ class _Run:
         """Train to the end, or find that done, and say how it went."""
         result = recipe.output / RUN / "result.json"
         if not result.exists():
-            device = self.experiment.device
-            fine_tune(prepare(recipe, device=device, watch=self.watch, tell=self.tell, progress=self.progress))
-            shutil.rmtree(recipe.output / RUN / "checkpoints", ignore_errors=True)
+            fine_tune(self._prepared(recipe))
+        shutil.rmtree(recipe.output / RUN / "checkpoints", ignore_errors=True)
         found: dict[str, Any] = read_json(result)
         return found
+
+    def _prepared(self, recipe: Recipe) -> Fine:
+        device = self.experiment.device
+        return prepare(recipe, device=device, watch=self.watch, tell=self.tell, progress=self.progress)
 
     def _tested(
         self, objective: str, seed: int | None, key: str, folder: str, words: Path, train: Callable[[], dict[str, Any]]
@@ -253,3 +260,9 @@ class _Run:
             for lang, space in read_vectors(folder, self.experiment.texts).items()
         }
         return translated_words(spaces, pivot, self.tests.lexicons, seed=self.experiment.seed, progress=self.progress)
+
+
+def _settings(recipe: Recipe) -> dict[str, Any]:
+    """Of a training, without the places that it reads and writes."""
+    places = ("encoder", "output", "text", "static")
+    return {name: value for name, value in recipe.record().items() if name not in places}

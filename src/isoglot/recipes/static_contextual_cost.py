@@ -13,7 +13,7 @@ from isoglot.distill.estimate import estimate_distilling
 from isoglot.encoders import Encoder
 from isoglot.joint import TextFile
 from isoglot.progress import Progress, silent
-from isoglot.recipes.finetune import estimate, prepare
+from isoglot.recipes.finetune import duration, estimate, prepare
 from isoglot.recipes.static_contextual import open_start
 from isoglot.recipes.static_contextual_plan import OBJECTIVES, Experiment
 from isoglot.spaces import Space
@@ -36,10 +36,11 @@ class Stage:
     def line(self) -> str:
         """In words.
 
-        >>> Stage("X2Static, 3 seeds", 3, 600.0).line()
-        'X2Static, 3 seeds: about 10 minutes'
+        >>> Stage("mlm, 500 steps", 3, 600.0).line()
+        'mlm, 500 steps, 3 runs: about 10 minutes'
         """
-        return f"{self.name}: about {self.seconds / 60:.0f} minutes"
+        runs = f", {self.runs} runs" if self.runs > 1 else ""
+        return f"{self.name}{runs}: about {duration(self.seconds)}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +57,7 @@ class ExperimentCost:
     def lines(self) -> list[str]:
         """For people."""
         left = [f"{name} is left out: {reason}" for name, reason in self.skipped.items()]
-        total = f"in all about {self.seconds / 3600:.1f} hours here, without aligning and tests"
+        total = f"in all about {duration(self.seconds)} here, without aligning and tests"
         return [*(stage.line() for stage in self.stages), *left, total]
 
     def record(self) -> dict[str, Any]:
@@ -86,7 +87,7 @@ def experiment_cost(experiment: Experiment, *, progress: Progress = silent) -> E
                 given = {} if objective == "mlm" else static
                 recipe = experiment.continued(objective, folder, experiment.seed, place / objective, given)
                 seconds = estimate(prepare(recipe, device=experiment.device, dry=True, progress=progress)).seconds
-                name = f"{objective}, {recipe.settings.steps:,} steps x {experiment.seeds} seeds"
+                name = f"{objective}, {recipe.settings.steps:,} steps"
                 stages.append(Stage(name, experiment.seeds, seconds * experiment.seeds))
         del start
     return ExperimentCost(tuple(stages), skipped)
@@ -99,12 +100,13 @@ def _distillings(experiment: Experiment, encoder: Encoder, progress: Progress) -
         for lang, path in experiment.texts.items()
     )
     cached = experiment.cache is not None
-    passes = experiment.seeds * (1 if cached else settings.epochs)
-    again = "" if passes == 1 else f", which is encoded {passes} times"
-    name = f"X2Static x {experiment.seeds} seeds, {settings.epochs} epochs over the text{again}"
-    # With a cache, the means read what the first seed has encoded, but another seed reads in another order.
-    one = once / settings.epochs
-    return [Stage(name, experiment.seeds, one * passes), Stage("means over contexts", 1, 0.0 if cached else one)]
+    one, passes = once / settings.epochs, 1 if cached else settings.epochs
+    # Every seed reads the text in another order, which a cache has not seen; the means read it in the first one's.
+    name = (
+        "x2static, each of which encodes the text anew" if passes == 1 else f"x2static, the text encoded {passes} times"
+    )
+    stages = [Stage(name, experiment.seeds, one * passes * experiment.seeds)]
+    return [*stages, Stage("means over contexts", 1, 0.0 if cached else one)]
 
 
 def _stand_ins(experiment: Experiment, dim: int, folder: Path) -> dict[str, str]:

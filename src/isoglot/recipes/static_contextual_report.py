@@ -48,7 +48,7 @@ def translation_rows(document: Record) -> Table:
             _over_seeds([mean_translation(one, pivot, to_pivot=to_pivot) for one in own]) for to_pivot in (False, True)
         ]
         printed = PAPER["bli"].get(state, {}) if method == "x2static" else {}
-        theirs = [_cell(printed.get(name)) for name in ("from pivot", "to pivot")]
+        theirs = [_cell(printed.get(name), 4) for name in ("from pivot", "to pivot")]
         rows.append([_way(method, state), *ours, str(len(own)), *theirs])
     head = ["vectors", f"{pivot}-xx", f"xx-{pivot}", "seeds", "paper: en-xx", "paper: xx-en"]
     return head, rows
@@ -114,7 +114,7 @@ def encoder_rows(document: Record) -> Table:
                 *map(_over_seeds, (*found, to_pivot, words, losses)),
                 _cell(math.exp(fmean(losses)), 1) if losses else "-",
                 ", ".join(f"{row['training']['chosen']:,}" for row in own if "training" in row) or "-",
-                _cell(PAPER["retrieval"].get(objective)),
+                _cell(PAPER["retrieval"].get(objective), 4),
             ]
         )
     pivot = _pivot(document)
