@@ -13,7 +13,7 @@ from isoglot.lexicons import ParallelText
 from isoglot.recipes import static_contextual as recipe
 from isoglot.recipes import static_contextual_words as words
 from isoglot.recipes.static_contextual_claims import claims_of
-from isoglot.recipes.static_contextual_plan import Aligning, Experiment, Tests
+from isoglot.recipes.static_contextual_plan import Aligning, Experiment, Trials
 from isoglot.recipes.static_contextual_report import (
     encoder_rows,
     retrieval_rows,
@@ -56,7 +56,7 @@ def tests(all_text, parallel, lines):
     sentences = ParallelText("de", "en", tuple(lines[1][:40]), tuple(lines[0][:40]))
     known = [src for src, _ in all_text.lexicon.pairs[:12]]
     judged = [WordPair(a, b, float(score)) for score, (a, b) in enumerate(itertools.pairwise(known))]
-    return Tests({"de": all_text.lexicon}, {"de": sentences}, {"known": (("en", "en"), judged)})
+    return Trials({"de": all_text.lexicon}, {"de": sentences}, {"known": (("en", "en"), judged)})
 
 
 @pytest.fixture(scope="module")

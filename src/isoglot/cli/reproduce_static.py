@@ -127,7 +127,7 @@ def static_contextual(
     from isoglot.files import atomic_path, check_writable
     from isoglot.recipes.static_contextual import static_contextual as run
     from isoglot.recipes.static_contextual_cost import experiment_cost
-    from isoglot.recipes.static_contextual_plan import Aligning, Experiment, Tests
+    from isoglot.recipes.static_contextual_plan import Aligning, Experiment, Trials
     from isoglot.recipes.static_contextual_report import claim_rows, write_static_page
     from isoglot.training.journal import Stopped
 
@@ -158,7 +158,7 @@ def static_contextual(
     check_writable(output / "static-contextual.json")
     others = [lang for lang in langs if lang != pivot]
     with TrainingView() as view, progress_bars() as progress:
-        tests = Tests(
+        tests = Trials(
             _lexicons(others, pivot, lexicon or [], lexicons, progress),
             _sentences(tatoeba, others, pivot),
             _judged(semeval, langs),

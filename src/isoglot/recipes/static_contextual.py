@@ -14,6 +14,7 @@ encoder goes on guessing masked tokens, alone, with its words drawn to these vec
 from __future__ import annotations
 
 import dataclasses
+import functools
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,7 +28,7 @@ from isoglot.progress import Progress, silent
 from isoglot.recipes.finetune import Fine, fine_tune, prepare
 from isoglot.recipes.kept import kept_or_measured, run_key
 from isoglot.recipes.static_contextual_claims import PAPER, claims_of
-from isoglot.recipes.static_contextual_plan import METHODS, OBJECTIVES, Experiment, Tests
+from isoglot.recipes.static_contextual_plan import METHODS, OBJECTIVES, Experiment, Trials
 from isoglot.recipes.static_contextual_words import (
     aligned_vectors,
     distilled_vectors,
@@ -51,7 +52,7 @@ Tell = Callable[[str], None]
 
 def static_contextual(
     experiment: Experiment,
-    tests: Tests,
+    tests: Trials,
     output: Path,
     *,
     watch: Watch = lambda record: None,
@@ -112,7 +113,7 @@ class _Run:
     """
 
     experiment: Experiment
-    tests: Tests
+    tests: Trials
     output: Path
     digests: Mapping[str, str]
     watch: Watch
@@ -188,16 +189,8 @@ class _Run:
             recipe = experiment.continued(objective, start, seed, Path(), static)
             key = run_key(identity, _settings(recipe), place.name if static else None)
             recipe = dataclasses.replace(recipe, output=self.output / "models" / f"{objective}-seed{seed}-{key[:8]}")
-            rows.append(
-                self._tested(
-                    objective,
-                    seed,
-                    key,
-                    str(recipe.output),
-                    words,
-                    lambda recipe=recipe: {"training": self._train(recipe)},
-                )
-            )
+            train = functools.partial(self._train, recipe)
+            rows.append(self._tested(objective, seed, key, str(recipe.output), words, train))
         return rows
 
     def _distillings(self) -> list[tuple[str, int]]:
@@ -211,8 +204,7 @@ class _Run:
         if not result.exists():
             fine_tune(self._prepared(recipe))
         shutil.rmtree(recipe.output / RUN / "checkpoints", ignore_errors=True)
-        found: dict[str, Any] = read_json(result)
-        return found
+        return {"training": read_json(result)}
 
     def _prepared(self, recipe: Recipe) -> Fine:
         device = self.experiment.device

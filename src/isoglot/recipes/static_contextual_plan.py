@@ -22,7 +22,7 @@ from isoglot.training.fresh import FreshEncoder
 from isoglot.training.objectives.base import check_type, known
 from isoglot.training.settings import Recipe, TrainingSettings, preset_settings
 
-__all__ = ["METHODS", "OBJECTIVES", "Aligning", "Experiment", "Tests"]
+__all__ = ["METHODS", "OBJECTIVES", "Aligning", "Experiment", "Trials"]
 
 METHODS = DistillSettings.methods
 #: Presets that the encoder goes on with.
@@ -136,7 +136,7 @@ class Experiment:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Tests:
+class Trials:
     """What is measured with; any may be missing, and nothing of it is learned from.
 
     Args:

@@ -51,7 +51,8 @@ def translation_rows(document: Record) -> Table:
         theirs = [_cell(printed.get(name), 4) for name in ("from pivot", "to pivot")]
         rows.append([_way(method, state), *ours, str(len(own)), *theirs])
     head = ["vectors", f"{pivot}-xx", f"xx-{pivot}", "seeds", "paper: en-xx", "paper: xx-en"]
-    return head, rows
+    tested = any(row["bli"]["as distilled"] for row in document["static"])
+    return head, rows if tested else []
 
 
 def language_rows(document: Record) -> Table:
@@ -108,10 +109,11 @@ def encoder_rows(document: Record) -> Table:
         to_pivot = [mean_retrieval(row["retrieval"], "cosine", "to pivot") for row in own]
         words = [mean_translation(row["words"]) for row in own]
         losses = _losses(document, objective)
+        figures: list[Sequence[float | None]] = [*found, to_pivot, words, losses]
         rows.append(
             [
                 ENCODERS[objective],
-                *map(_over_seeds, (*found, to_pivot, words, losses)),
+                *map(_over_seeds, figures),
                 _cell(math.exp(fmean(losses)), 1) if losses else "-",
                 ", ".join(f"{row['training']['chosen']:,}" for row in own if "training" in row) or "-",
                 _cell(PAPER["retrieval"].get(objective), 4),
@@ -278,7 +280,7 @@ def _losses(document: Record, objective: str) -> list[float]:
 def _seconds(document: Record) -> float:
     rows = (*document["static"], *document["encoders"], document["encoder"])
     distilled = sum(
-        one["encoder_seconds"] + one["static_seconds"]
+        float(one["encoder_seconds"]) + float(one["static_seconds"])
         for row in document["static"]
         for one in row["distilled"].values()
     )
