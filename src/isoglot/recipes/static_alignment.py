@@ -26,26 +26,17 @@ from isoglot.aligners.alignment import Alignment, onto_target
 from isoglot.aligners.base import Aligner
 from isoglot.aligners.identity import Identity
 from isoglot.aligners.table import aligner as named_aligner
-from isoglot.aligners.table import methods
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError, InputError, IsoglotError, ShapeError
 from isoglot.files import check_replaceable, remove_kept
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
-from isoglot.recipes.induction import AS_IS, Induction, check_inducer, induce_dictionary
+from isoglot.recipes.induction import AS_IS, Induction, check_inducer, check_learner, induce_dictionary
 from isoglot.recipes.kept import earlier_run, keep_run
 from isoglot.spaces import FloatMatrix, IntVector, Space
 from isoglot.tasks import bli
 
-__all__ = [
-    "CRITERIA",
-    "StaticAlignment",
-    "StaticChoice",
-    "align_static",
-    "check_learner",
-    "check_static_output",
-    "remove_work",
-]
+__all__ = ["CRITERIA", "StaticAlignment", "StaticChoice", "align_static", "check_static_output", "remove_work"]
 
 #: Criteria that can choose, and whether more of each is better.
 CRITERIA: Mapping[str, bool] = {"semantic": True, "structural": False}
@@ -337,20 +328,6 @@ def _key(settings: Mapping[str, Any], lang: str, pivot: str, *spaces: Space) -> 
 
 def _named(inducer: str | Aligner) -> Any:
     return inducer if isinstance(inducer, str) else {"method": inducer.method.name, **dataclasses.asdict(inducer)}
-
-
-def check_learner(method: Aligner) -> None:
-    """Raise unless it learns from pairs and leaves the pivot in place."""
-    if not _fits(type(method)):
-        linear = [name for name, cls in methods().items() if _fits(cls)]
-        raise ConfigError(
-            f"{method.method.name} cannot learn from the induced dictionary and leave the pivot in place",
-            remedy=f"choose one of: {', '.join(linear)}",
-        )
-
-
-def _fits(cls: type[Aligner]) -> bool:
-    return cls.method.supervision != "unsupervised" and cls.method.linear
 
 
 def _check(

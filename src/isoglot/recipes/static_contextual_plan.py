@@ -13,9 +13,8 @@ from isoglot.encoders.layers import parse_layers
 from isoglot.encoders.maps import is_aligned_folder
 from isoglot.errors import ConfigError
 from isoglot.lexicons import Lexicon, ParallelText
-from isoglot.recipes.induction import check_inducer
+from isoglot.recipes.induction import check_inducer, check_learner
 from isoglot.recipes.kept import run_key
-from isoglot.recipes.static_alignment import check_learner
 from isoglot.recipes.static_contextual_words import Aligning, Judged
 from isoglot.text import segmenter
 from isoglot.training.fresh import FreshEncoder

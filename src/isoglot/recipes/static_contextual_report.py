@@ -147,7 +147,7 @@ def write_static_page(path: str | Path, document: Record) -> None:
             "The paper's claims",
             table(claims, rows) + _differences(document["claims"]),
             "Shown: the 95% interval (Student's t) of the difference over seeds lies above zero. P@1 are means over "
-            "languages and both directions. The paper's are of XLM-R, 40 languages and other dictionaries.",
+            "languages and both directions. The paper's are of XLM-R, more languages and other dictionaries.",
         ),
         Section("The encoder", table(["", ""], _encoder_facts(document)), "Where everything starts."),
         _section(
@@ -176,7 +176,7 @@ def write_static_page(path: str | Path, document: Record) -> None:
         body = language_bars(head[1:-1], cells) + table(head, cells, numeric=range(1, len(head)))
         sections.append(Section("Sentences by language", body, "P@1 by cosine, both directions, means over seeds."))
     experiment = document["experiment"]
-    settings = {name: str(value) for name, value in experiment.items() if value not in (None, {})}
+    settings = {name.replace("_", " "): _plain(value) for name, value in experiment.items() if value not in (None, {})}
     settings["time of all runs"] = f"{_seconds(document) / 60:.0f} minutes"
     report = Report(
         "Static vectors out of an encoder, and back into it",
@@ -285,6 +285,17 @@ def _seconds(document: Record) -> float:
         for one in row["distilled"].values()
     )
     return distilled + sum(float(row.get("seconds", 0)) for row in rows)
+
+
+def _plain(value: Any) -> str:
+    """A setting for people.
+
+    >>> _plain({"epochs": 3, "induce": None}), _plain(7)
+    ('epochs 3', '7')
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {one}" for name, one in value.items() if one is not None)
+    return str(value)
 
 
 def _pivot(document: Record) -> str:
