@@ -25,6 +25,7 @@ from isoglot.cli import (
     reproduce,
     reproduce_contextual,
     reproduce_finetune,
+    reproduce_static,
     simulate,
     static_align,
     text,
@@ -85,6 +86,7 @@ for name, recipe in (
     ("finetune", reproduce_finetune.finetune),
 ):
     reproduce.app.command(name)(recipe)
+reproduce.app.command("static-contextual", cls=reproduce_static.SeveralValues)(reproduce_static.static_contextual)
 app.add_typer(reproduce.app, name="reproduce")
 app.command("info")(files.info)
 app.command("convert")(files.convert)

@@ -12,7 +12,7 @@ from isoglot.cli.options import Json
 if TYPE_CHECKING:
     from isoglot.lexicons import ParallelText
 
-__all__ = ["finetune"]
+__all__ = ["finetune", "tatoeba_texts"]
 
 #: Sentence pairs a second, MiniLM on the catalogue's messages, 2 cores.
 _PAIRS_A_SECOND = 40
@@ -82,7 +82,7 @@ def finetune(
     languages = _list(trained, "--trained"), _list(unseen, "--unseen")
     minutes = sum(one.lines for one in chosen) * len(languages[0]) / _PAIRS_A_SECOND / 60
     say(f"{len(chosen)} trainings; an encoder like MiniLM takes about {minutes:.0f} minutes on 2 idle cores")
-    others = {} if tatoeba is None else _tatoeba(tatoeba, {*languages[0], *languages[1]})
+    others = {} if tatoeba is None else tatoeba_texts(tatoeba, {*languages[0], *languages[1]})
     if dry_run:
         return
     check_writable(output / "finetune.json")
@@ -137,7 +137,7 @@ def _whole(text: str, where: str) -> int:
     return int(text)
 
 
-def _tatoeba(folder: Path, languages: set[str]) -> dict[str, ParallelText]:
+def tatoeba_texts(folder: Path, languages: set[str]) -> dict[str, ParallelText]:
     """Texts of a folder as Tatoeba's test set has them, of these languages."""
     from isoglot.errors import InputError
     from isoglot.lexicons import ParallelText

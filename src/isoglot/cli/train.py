@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import typer
@@ -10,7 +11,7 @@ from typer.core import TyperGroup
 from isoglot.cli.train_encoder import resume_training, train_encoder
 from isoglot.cli.train_vectors import train_vectors
 
-__all__ = ["app"]
+__all__ = ["app", "spread"]
 
 #: What only an encoder's training has.
 _OF_ENCODERS = ("--encoder", "-e", "--preset", "--objectives", "--parallel", "--text", "--static", "--fresh", "--set")
@@ -29,7 +30,7 @@ class _ByWhatIsGiven(TyperGroup):
         return super().parse_args(ctx, spread(args))
 
 
-def spread(args: list[str]) -> list[str]:
+def spread(args: list[str], several: Sequence[str] = _SEVERAL) -> list[str]:
     """Repeat an option before each NAME=VALUE that follows it.
 
     >>> spread(["--text", "en=a.txt", "fr=b.txt", "-o", "out"])
@@ -39,7 +40,7 @@ def spread(args: list[str]) -> list[str]:
     option = ""
     for number, arg in enumerate(args):
         if arg.startswith("-") or "=" not in arg:
-            option = arg if arg in _SEVERAL else ""
+            option = arg if arg in several else ""
         elif option and args[number - 1] != option:
             found.append(option)
         found.append(arg)

@@ -15,7 +15,7 @@ from isoglot.cli.options import Json
 if TYPE_CHECKING:
     from isoglot.training.settings import Recipe
 
-__all__ = ["resume_training", "train_encoder"]
+__all__ = ["assigned", "resume_training", "train_encoder"]
 
 #: Exit code of a run that was stopped by Ctrl-C or a polite kill, as shells have it.
 _INTERRUPTED = 130
@@ -117,7 +117,7 @@ def train_encoder(
         parallel=_texts(parallel),
         text=_texts(text, "--text"),
         static=_texts(static, "--static"),
-        fresh=_assigned(fresh, "--fresh"),
+        fresh=assigned(fresh, "--fresh"),
         training=_settings(settings, epochs, seed),
     )
     made = recipe_of(given, "the command") if recipe is None else read_recipe(recipe, given)
@@ -232,10 +232,11 @@ def _settings(assignments: Sequence[str] | None, epochs: float | None, seed: int
     from isoglot.training.settings import TrainingSettings
 
     texts = {field.name for field in dataclasses.fields(TrainingSettings) if field.type == "str"}
-    return _assigned(assignments, "--set", texts) | _given(epochs=epochs, seed=seed)
+    return assigned(assignments, "--set", texts) | _given(epochs=epochs, seed=seed)
 
 
-def _assigned(assignments: Sequence[str] | None, option: str, texts: Collection[str] = ()) -> dict[str, Any]:
+def assigned(assignments: Sequence[str] | None, option: str, texts: Collection[str] = ()) -> dict[str, Any]:
+    """Settings given as key=value, read as numbers and truth values unless they are among the `texts`."""
     from isoglot.errors import ConfigError
 
     found: dict[str, Any] = {}

@@ -42,6 +42,7 @@ __all__ = [
     "Cost",
     "Evaluation",
     "Fine",
+    "duration",
     "estimate",
     "fine_tune",
     "open_sources",
@@ -147,7 +148,7 @@ about 23 minutes here, 2.0 GB of memory, 1.5 GB on disk while it runs'
         over = f"{self.sentences:,} sentence pairs ({tokens})" if self.sentences else tokens
         return (
             f"{_count(self.trained)} of {_count(self.weights)} weights are trained, {self.steps:,} steps over {over}: "
-            f"about {_duration(self.seconds)} here, {_size(self.memory)} of memory, {_size(self.disk)} on disk while "
+            f"about {duration(self.seconds)} here, {_size(self.memory)} of memory, {_size(self.disk)} on disk while "
             "it runs"
         )
 
@@ -376,10 +377,10 @@ def _size(number: int) -> str:
     return f"{number / 1e6:.0f} MB" if number < 1e9 else f"{number / 1e9:.1f} GB"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """In words.
 
-    >>> _duration(42), _duration(1400), _duration(9000)
+    >>> duration(42), duration(1400), duration(9000)
     ('42 seconds', '23 minutes', '2.5 hours')
     """
     if seconds < 90:

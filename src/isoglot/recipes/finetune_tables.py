@@ -11,12 +11,10 @@ import hashlib
 import json
 import math
 import shutil
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import isoglot
 from isoglot import catalogue
 from isoglot.aligners import aligner
 from isoglot.encoders import Encoder
@@ -26,7 +24,7 @@ from isoglot.errors import ConfigError, MissingExtraError
 from isoglot.lexicons import ParallelText
 from isoglot.progress import Progress, silent
 from isoglot.recipes.finetune import Evaluation
-from isoglot.recipes.kept import earlier_run, keep_run
+from isoglot.recipes.kept import kept_or_measured, run_key
 from isoglot.spaces import FloatMatrix
 from isoglot.tasks import encode_words, similarity, similarity_set, tatoeba
 from isoglot.training.corpus import open_corpus
@@ -152,8 +150,9 @@ def finetune_table(
         ("as it comes", None, lambda: tests.figures(bare, trained, unseen)),
         ("Procrustes maps", most, lambda: _mapped(bare, splits, trained, most, tests, progress)),
     ):
-        key = _key(name, *base, tests.digest, lines)
-        records.append(_kept(output / "runs" / f"{_slug(name)}.json", key, {"variant": name, "lines": lines}, measured))
+        key = run_key(name, *base, tests.digest, lines)
+        facts = {"variant": name, "lines": lines}
+        records.append(kept_or_measured(output / "runs" / f"{_slug(name)}.json", key, facts, measured))
     for number, variant in enumerate(chosen, start=1):
         name = f"{variant.name}, {variant.lines}"
         tell(f"{name} lines, {number} of {len(chosen)}")
@@ -162,9 +161,9 @@ def finetune_table(
             model, facts = _trained(encoder, folder, variant, {lang: splits[lang] for lang in trained}, seed, watch)
             return tests.figures(model, trained, unseen) | facts
 
-        key = _key(dataclasses.asdict(variant), *base, tests.digest)
+        key = run_key(dataclasses.asdict(variant), *base, tests.digest)
         facts = {"variant": variant.name, "lines": variant.lines}
-        records.append(_kept(output / "runs" / f"{_slug(name)}.json", key, facts, measured))
+        records.append(kept_or_measured(output / "runs" / f"{_slug(name)}.json", key, facts, measured))
         # Not before the figures are kept: a table that is killed while it tests need not train again.
         shutil.rmtree(output / "models" / _slug(name) / RUN / "checkpoints", ignore_errors=True)
     return records
@@ -175,7 +174,7 @@ class _Tests:
 
     def __init__(self, texts: Mapping[str, ParallelText], others: Mapping[str, ParallelText], seed: int) -> None:
         self._texts, self.others, self._seed = texts, others, seed
-        self.digest = _key(*(_digest(text) for text in (*texts.values(), *others.values())))
+        self.digest = run_key(*(_digest(text) for text in (*texts.values(), *others.values())))
 
     def figures(self, encoder: Encoder, trained: Sequence[str], unseen: Sequence[str]) -> dict[str, Any]:
         """Sentences found in each language and in each other text, and what the target language's vectors are worth."""
@@ -271,16 +270,6 @@ def _trained(
     }
 
 
-def _kept(place: Path, key: str, facts: Mapping[str, Any], measured: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    row = earlier_run(place, key)
-    if row is None:
-        began = time.perf_counter()
-        row = {"key": key, **facts, **measured()}
-        row["seconds"] = round(time.perf_counter() - began, 1)
-        keep_run(place, row)
-    return row
-
-
 def _first(text: ParallelText, lines: int) -> ParallelText:
     return dataclasses.replace(text, src=text.src[:lines], tgt=text.tgt[:lines])
 
@@ -295,10 +284,6 @@ def _hash(text: str) -> str:
 
 def _digest(text: ParallelText) -> str:
     return _hash(json.dumps([text.src, text.tgt]))[:16]
-
-
-def _key(*parts: Any) -> str:
-    return _hash(json.dumps([isoglot.__version__, *parts], default=str))[:16]
 
 
 def _slug(name: str) -> str:

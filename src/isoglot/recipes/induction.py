@@ -18,7 +18,7 @@ from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 
-__all__ = ["AS_IS", "Induction", "check_inducer", "induce_dictionary"]
+__all__ = ["AS_IS", "Induction", "check_inducer", "check_learner", "induce_dictionary"]
 
 #: No alignment at all: for vectors that share a space already.
 AS_IS = "as-is"
@@ -57,6 +57,16 @@ def check_inducer(inducer: str | Aligner, seed: int = 0) -> str | Aligner:
             remedy="choose as-is, vecmap-unsupervised, cognates or another method that needs none",
         )
     return inducer
+
+
+def check_learner(method: Aligner) -> None:
+    """Raise unless it learns from pairs and leaves the pivot in place."""
+    if not _fits(type(method)):
+        linear = [name for name, cls in methods().items() if _fits(cls)]
+        raise ConfigError(
+            f"{method.method.name} cannot learn from the induced dictionary and leave the pivot in place",
+            remedy=f"choose one of: {', '.join(linear)}",
+        )
 
 
 def induce_dictionary(
@@ -103,3 +113,7 @@ def induce_dictionary(
     dictionary = Lexicon([(src.words[i], tgt.words[j]) for i, j in found.pairs], src.lang, tgt.lang)
     warning = alignment.info.get("warning")
     return dictionary, Induction(name, on, len(dictionary), None if warning is None else str(warning))
+
+
+def _fits(cls: type[Aligner]) -> bool:
+    return cls.method.supervision != "unsupervised" and cls.method.linear

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import isoglot
 from isoglot.files import atomic_path
 
-__all__ = ["earlier_run", "keep_run"]
+__all__ = ["earlier_run", "keep_run", "kept_or_measured", "run_key"]
 
 
 def earlier_run(place: Path, key: str) -> dict[str, Any] | None:
@@ -26,3 +29,26 @@ def keep_run(place: Path, outcome: Mapping[str, Any]) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(place) as temporary:
         temporary.write_text(json.dumps(outcome, ensure_ascii=False), "utf-8")
+
+
+def kept_or_measured(
+    place: Path, key: str, facts: Mapping[str, Any], measured: Callable[[], dict[str, Any]]
+) -> dict[str, Any]:
+    """What an earlier run with this key left, else the facts with what is measured now and the seconds it took."""
+    row = earlier_run(place, key)
+    if row is None:
+        began = time.perf_counter()
+        row = {"key": key, **facts, **measured()}
+        row["seconds"] = round(time.perf_counter() - began, 1)
+        keep_run(place, row)
+    return row
+
+
+def run_key(*parts: Any) -> str:
+    """Tells runs apart by plain data and by our version.
+
+    >>> run_key("a", 1) == run_key("a", 1) != run_key("a", 2)
+    True
+    """
+    what = json.dumps([isoglot.__version__, *parts], default=str)
+    return hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -26,14 +26,13 @@ from isoglot.aligners.alignment import Alignment, onto_target
 from isoglot.aligners.base import Aligner
 from isoglot.aligners.identity import Identity
 from isoglot.aligners.table import aligner as named_aligner
-from isoglot.aligners.table import methods
 from isoglot.aligners.verdict import judged_pairs
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError, InputError, IsoglotError, ShapeError
 from isoglot.files import check_replaceable, remove_kept
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
-from isoglot.recipes.induction import AS_IS, Induction, check_inducer, induce_dictionary
+from isoglot.recipes.induction import AS_IS, Induction, check_inducer, check_learner, induce_dictionary
 from isoglot.recipes.kept import earlier_run, keep_run
 from isoglot.recipes.static_choice import StaticChoice
 from isoglot.spaces import FloatMatrix, IntVector, Space
@@ -130,12 +129,7 @@ def align_static(
     others = _check(spaces, pivot, dictionary_from, criterion, frequent)
     spaces = {lang: _ordered(lang, space) for lang, space in spaces.items()}
     method = named_aligner(aligner, {"seed": seed}) if isinstance(aligner, str) else aligner
-    if method.method.supervision == "unsupervised" or not method.method.linear:
-        linear = [name for name, cls in methods().items() if _fits(cls)]
-        raise ConfigError(
-            f"{method.method.name} cannot learn from the induced dictionary and leave the pivot in place",
-            remedy=f"choose one of: {', '.join(linear)}",
-        )
+    check_learner(method)
     given = dict(dictionary_from or {})
     inducers: dict[str, str | Aligner] = {}
     for lang in others:
@@ -311,10 +305,6 @@ def _key(settings: Mapping[str, Any], lang: str, pivot: str, *spaces: Space) -> 
 
 def _named(inducer: str | Aligner) -> Any:
     return inducer if isinstance(inducer, str) else {"method": inducer.method.name, **dataclasses.asdict(inducer)}
-
-
-def _fits(cls: type[Aligner]) -> bool:
-    return cls.method.supervision != "unsupervised" and cls.method.linear
 
 
 def _check(

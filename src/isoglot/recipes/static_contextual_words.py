@@ -1,0 +1,169 @@
+"""Static vectors of the experiment with static and contextual vectors: distilled, aligned, and tested on words.
+
+Every method and seed has a folder of its own, named after all that it depends on: one that is there is finished, and
+another setting never meets an old one's vectors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from isoglot.aligners.identity import Identity
+from isoglot.aligners.table import aligner
+from isoglot.distill import DistillSettings, distill_texts
+from isoglot.encoders import Encoder
+from isoglot.errors import InputError
+from isoglot.joint import TextFile
+from isoglot.lexicons import Lexicon
+from isoglot.progress import Progress, silent
+from isoglot.recipes.kept import run_key
+from isoglot.recipes.static_alignment import align_static, remove_work
+from isoglot.spaces import Space
+from isoglot.tasks import Result, WordPair, bli, similarity
+
+__all__ = [
+    "STATES",
+    "Aligning",
+    "Judged",
+    "aligned_vectors",
+    "distilled_vectors",
+    "judged_words",
+    "read_vectors",
+    "states_of",
+    "translated_words",
+]
+
+#: What is tested: X2S-M, the same after the aligner's normalisation alone, and X2S-MA.
+STATES = ("as distilled", "normalised", "aligned")
+
+Tell = Callable[[str], None]
+#: Words in two languages, or twice the same, that people have judged.
+Judged = Mapping[str, tuple[tuple[str, str], list[WordPair]]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Aligning:
+    """How languages are brought to the pivot; see `align_static`."""
+
+    pivot: str = "en"
+    induce: str | None = None
+    method: str = "vecmap"
+
+
+def distilled_vectors(
+    encoder: Encoder,
+    texts: Mapping[str, Path],
+    settings: DistillSettings,
+    folder: Path,
+    identity: Any,
+    *,
+    progress: Progress = silent,
+    tell: Tell = lambda line: None,
+) -> tuple[Path, dict[str, Any]]:
+    """The folder with the vectors of each language, made unless it is there, and its figures by language.
+
+    Args:
+        identity: of encoder and texts.
+    """
+    key = run_key(identity, str(encoder.layers), dataclasses.asdict(settings))
+    place = folder / f"{settings.method}-seed{settings.seed}-{key[:8]}"
+    if not (place / "config.json").exists():
+        files = [TextFile(lang, path) for lang, path in texts.items()]
+        distill_texts(encoder, files, place, settings, progress=progress, tell=tell)
+    return place, json.loads((place / "config.json").read_text("utf-8"))["languages"]
+
+
+def aligned_vectors(
+    distilled: Path,
+    languages: Mapping[str, Any],
+    aligning: Aligning,
+    folder: Path,
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
+    tell: Tell = lambda line: None,
+) -> tuple[Path, dict[str, Any]]:
+    """The folder with vectors in the pivot's space, made unless it is there, and what became of each language."""
+    key = run_key(distilled.name, dataclasses.asdict(aligning), seed)
+    place = folder / f"{distilled.name.rpartition('-')[0]}-{key[:8]}"
+    if not (place / "config.json").exists():
+        spaces = read_vectors(distilled, languages)
+        work = place.with_name(f"{place.name}.work")
+        outcome = align_static(
+            spaces, aligning.pivot, inducer=aligning.induce, aligner=aligning.method, seed=seed, work=work,
+            progress=progress, tell=tell,
+        )  # fmt: skip
+        outcome.save(place, progress=progress)
+        remove_work(work)
+    return place, json.loads((place / "config.json").read_text("utf-8"))["languages"]
+
+
+def states_of(
+    distilled: Path, aligned: Path, languages: Mapping[str, Any], aligning: Aligning
+) -> dict[str, dict[str, Space]]:
+    """The vectors of all languages, in each of `STATES`."""
+    spaces = read_vectors(distilled, languages)
+    states = (spaces, _normalised(spaces, aligning), read_vectors(aligned, languages))
+    return dict(zip(STATES, states, strict=True))
+
+
+def read_vectors(folder: Path, languages: Mapping[str, Any]) -> dict[str, Space]:
+    """The vectors of a folder by language."""
+    # Such files are as quick to read as any cache.
+    return {lang: Space.load(folder / f"{lang}.safetensors", lang=lang, cache=False) for lang in languages}
+
+
+def translated_words(
+    spaces: Mapping[str, Space],
+    pivot: str,
+    lexicons: Mapping[str, Lexicon],
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """By language and direction, P@1 of translating words (CSLS), its interval, and how many words could be asked.
+
+    Args:
+        lexicons: by language, from the pivot. One without any pair in both vocabularies gives no figures.
+    """
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for lang, lexicon in lexicons.items():
+        covered = len(lexicon.restrict(spaces[pivot], spaces[lang]))
+        if not covered:
+            continue
+        for source, target, test in ((pivot, lang, lexicon), (lang, pivot, lexicon.invert())):
+            results = bli(spaces[source], spaces[target], test, ks=(1,), seed=seed, progress=progress)
+            one, full = (result for result in results if result.metric == "P@1")
+            figure = {**_figure(one), "full": full.value, "pairs": covered, "test_pairs": len(lexicon)}
+            found.setdefault(lang, {})[f"{source}-{target}"] = figure
+    return found
+
+
+def judged_words(spaces: Mapping[str, Space], sets: Judged, *, seed: int = 0) -> dict[str, dict[str, Any]]:
+    """By set, Spearman's correlation and the harmonic mean with Pearson's, over the pairs that have vectors."""
+    found = {}
+    for name, ((first, second), pairs) in sets.items():
+        other = None if first == second else spaces[second]
+        try:
+            results = similarity(pairs, spaces[first], other, seed=seed)
+        except InputError:
+            continue  # too few of its words have vectors
+        own = {one.metric: one for one in results if one.protocol["denominator"] == "in-vocabulary"}
+        found[name] = {**_figure(own["Spearman"]), "harmonic": own["harmonic"].value, "test_pairs": len(pairs)}
+    return found
+
+
+def _figure(result: Result) -> dict[str, Any]:
+    interval = None if result.interval is None else list(result.interval)
+    return {"value": result.value, "interval": interval, "n": result.n, "coverage": result.coverage}
+
+
+def _normalised(spaces: Mapping[str, Space], aligning: Aligning) -> dict[str, Space]:
+    """As the aligner sees them: what it adds is seen beside this."""
+    method = Identity(normalise=aligner(aligning.method).normalise)
+    pivot = spaces[aligning.pivot]
+    return {lang: method.fit(space, pivot).transform(space, "src") for lang, space in spaces.items()}

@@ -1,0 +1,89 @@
+"""`isoglot reproduce static-contextual` as a user meets it: from plain text to a page, costs, wrong input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("accelerate")
+pytest.importorskip("sentence_transformers")
+
+COMMAND = ("reproduce", "static-contextual", "--device", "cpu")
+TEXTS = ("--text", "en=en.txt", "de=de.txt")
+FRESH = ("--fresh", "vocabulary=200", "layers=1", "width=16", "heads=2", "--encoder-set", "steps=2", "blocks=4")
+SMALL = (
+    *("--distill", "segmenter=spaces", "min_tokens=3", "min_count=3", "--align-method", "procrustes"),
+    *("--steps", 1, "--set", "blocks=4", "block_length=32", "words=64", "--seeds", 1, "--words", 100),
+)
+
+
+@pytest.fixture
+def here(all_text, lines, tmp_path, monkeypatch):
+    """A working folder with two texts, dictionaries and sentences to test with."""
+    for lang, side in (("en", all_text.src[:200]), ("de", all_text.tgt[200:400])):
+        (tmp_path / f"{lang}.txt").write_text("".join(" ".join(line) + "\n" for line in side), "utf-8")
+    for name in ("dictionaries", "tatoeba", "empty"):
+        (tmp_path / name).mkdir()
+    all_text.lexicon.save(tmp_path / "dictionaries" / "en-de.test.2k.tsv")
+    all_text.lexicon.save(tmp_path / "dictionaries" / "en-de.train.1k.tsv")
+    for code, side in zip(("eng", "deu"), lines, strict=True):
+        (tmp_path / "tatoeba" / f"tatoeba.deu-eng.{code}").write_text("\n".join(side[:30]) + "\n", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    return tmp_path
+
+
+def test_from_plain_text_to_a_page(command, here):
+    tests = ("--lexicons", "dictionaries", "--tatoeba", "tatoeba")
+    code, output, errors = command(*COMMAND, *TEXTS, *FRESH, *SMALL, *tests, "-o", "out", "--json")
+    assert code == 0, errors
+    found = json.loads(output)
+    assert found == json.loads((here / "out" / "static-contextual.json").read_text("utf-8"))
+    assert found["encoder"]["training"]["steps"] == 2
+    assert [row["objective"] for row in found["encoders"]] == ["start", "mlm", "static-mse", "static-dcca"]
+    assert {one["verdict"] for one in found["claims"]} == {"cannot be told from one seed"}
+    assert "note: training 3 of 3: static-dcca, seed 0" in errors
+    assert "Words translated" in (here / "out" / "report.html").read_text("utf-8")
+    code, again, errors = command(*COMMAND, *TEXTS, *FRESH, *SMALL, *tests, "-o", "out", "--json")
+    assert (code, again) == (0, output), errors
+
+
+def test_the_cost_is_told_before(command, here, tiny_folder):
+    code, output, errors = command(*COMMAND, *TEXTS, *SMALL, "-e", tiny_folder, "-o", "out", "--dry-run", "--json")
+    assert code == 0, errors
+    found = json.loads(output)
+    assert [stage["runs"] for stage in found["stages"]] == [1] * 5
+    assert found["seconds"] == pytest.approx(sum(stage["seconds"] for stage in found["stages"]))
+    assert found["skipped"] == {}
+    assert not (here / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--text", "de=de.txt"], "needs text of en and of another language; give --text en=FILE de=FILE"),
+        (["--text", "en=en.txt", "en=de.txt"], "--text: en is given twice"),
+        (["--text", "en=nowhere.txt"], "nowhere.txt: no such file"),
+        ([*TEXTS, "--distill", "epoch=3"], "distill: unknown setting 'epoch'; did you mean 'epochs'?"),
+        ([*TEXTS, "--distill", "epochs=many"], "epochs: takes int, not 'many'"),
+        ([*TEXTS, "--set", "learning-rat=1"], "training: unknown setting 'learning_rat'; did you mean"),
+        ([*TEXTS, "--fresh", "width=9", "heads=2"], "heads: 2 heads cannot share 9 dimensions"),
+        ([*TEXTS, "--layer", "9"], "layer"),
+        ([*TEXTS, "--towards", "fasttext"], "towards: no method 'fasttext'; one of: x2static, aggregate"),
+        ([*TEXTS, "--align-method", "muse"], "muse cannot learn from the induced dictionary"),
+        ([*TEXTS, "--induce", "procrustes"], "procrustes needs translation pairs"),
+        ([*TEXTS, "-e", "TINY", "--fresh", "layers=2"], "settings of a new encoder, but one is named"),
+        ([*TEXTS, "--lexicons", "empty"], "empty: no file like en-de.test.tsv here"),
+        ([*TEXTS, "--lexicon", "fr=x"], "--lexicon: is given as LANGUAGE=FILE, not 'fr=x'; the languages are: de"),
+        ([*TEXTS, "--tatoeba", "empty"], "empty: no file like tatoeba.deu-eng.deu here"),
+        ([*TEXTS, "--semeval", "empty"], "empty: no file like en.test.data.txt here"),
+        ([*TEXTS, "--pivot", "de", "--tatoeba", "tatoeba"], "--tatoeba: its sentences are translations of English"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(command, here, tiny_folder, arguments, message):
+    given = [tiny_folder if one == "TINY" else one for one in arguments]
+    code, output, errors = command(*COMMAND, *given, "-o", "out")
+    assert (code, output) == (2, "")
+    assert errors.splitlines()[-1].startswith(f"isoglot: {message}"), errors
+    assert not (here / "out").exists()
