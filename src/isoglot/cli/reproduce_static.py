@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +21,7 @@ __all__ = ["SeveralValues", "static_contextual"]
 
 #: Exit code of a run that was stopped by Ctrl-C or a polite kill, as shells have it.
 _INTERRUPTED = 130
-_SEVERAL = ("--text", "--lexicon", "--distill", "--set", "--fresh", "--encoder-set")
+_SEVERAL = ("--text", "--lexicon", "--from-vectors", "--distill", "--set", "--fresh", "--encoder-set")
 
 
 class SeveralValues(TyperCommand):
@@ -58,11 +58,16 @@ def static_contextual(
     induce: Annotated[
         str | None, typer.Option("--induce", help="What finds dictionaries, as in `isoglot static-align`.")
     ] = None,
+    from_vectors: Annotated[
+        list[str] | None,
+        typer.Option("--from-vectors", help="en=FILE, other vectors to induce dictionaries on, as the paper does."),
+    ] = None,
     align_method: Annotated[
         str, typer.Option("--align-method", help="Learns from these dictionaries: vecmap, procrustes, ...")
     ] = "vecmap",
     towards: Annotated[
-        str, typer.Option("--towards", help="Whose aligned vectors the encoder is trained towards.")
+        str,
+        typer.Option("--towards", help="Whose aligned vectors the encoder is trained towards, or a folder of others."),
     ] = "x2static",
     steps: Annotated[int, typer.Option("--steps", min=1, help="Of each training; the paper has 7,500.")] = 500,
     settings: Annotated[
@@ -121,6 +126,7 @@ def static_contextual(
 
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.joint_inputs import read_text_argument
+    from isoglot.cli.static_align import named_files
     from isoglot.cli.train_encoder import assigned
     from isoglot.cli.training_view import TrainingView
     from isoglot.errors import ConfigError
@@ -139,7 +145,7 @@ def static_contextual(
     experiment = Experiment(
         {file.lang: file.path for file in files},
         encoder,
-        Aligning(pivot, induce, align_method),
+        Aligning(pivot, induce, align_method, _existing(named_files(from_vectors or [], "--from-vectors"))),
         layer,
         retrieval_layer,
         {"max_sentences": sentences, **assigned(distill, "--distill")},
@@ -188,6 +194,15 @@ def static_contextual(
     head, rows = claim_rows(document)
     table("Hämmerl et al. 2022", head, rows)
     say(f"written: {output / 'static-contextual.json'}, {output / 'report.html'}")
+
+
+def _existing(files: Mapping[str, str]) -> dict[str, Path]:
+    from isoglot.errors import InputError
+
+    for file in files.values():
+        if not Path(file).is_file():
+            raise InputError("no such file", where=file)
+    return {lang: Path(file) for lang, file in files.items()}
 
 
 def _lexicons(

@@ -84,7 +84,7 @@ def static_align(
     files = _files(vectors)
     if pivot not in files:
         raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(files)}")
-    others = _named(from_vectors or [], "--from-vectors")
+    others = named_files(from_vectors or [], "--from-vectors")
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=None, match_dimensions=False)
     if induce is not None:
         check_inducer(induce)
@@ -148,7 +148,7 @@ def _files(arguments: Sequence[str]) -> dict[str, str]:
     from isoglot.errors import ConfigError, InputError
 
     if len(arguments) > 1 or "=" in arguments[0]:
-        return _named(arguments, "the vectors")
+        return named_files(arguments, "the vectors")
     folder = Path(arguments[0])
     remedy = "name a folder written by `isoglot distill`, or files as en=FILE fr=FILE"
     if not folder.exists():
@@ -165,7 +165,7 @@ def _files(arguments: Sequence[str]) -> dict[str, str]:
     return {lang: str(folder / f"{lang}.safetensors") for lang in languages}
 
 
-def _named(arguments: Sequence[str], what: str) -> dict[str, str]:
+def named_files(arguments: Sequence[str], what: str) -> dict[str, str]:
     from isoglot.errors import ConfigError
 
     files: dict[str, str] = {}

@@ -184,14 +184,23 @@ class _Run:
         jobs = [(seed, one) for seed in experiment.all_seeds for one in OBJECTIVES if one not in skipped]
         for number, (seed, objective) in enumerate(jobs, start=1):
             self.tell(f"training {number} of {len(jobs)}: {objective}, seed {seed}")
-            place = aligned[experiment.towards, seed if experiment.towards == "x2static" else experiment.seed]
+            place, teacher = self._teacher(aligned, seed)
             static = {} if objective == "mlm" else {lang: str(place) for lang in experiment.texts}
             recipe = experiment.continued(objective, start, seed, Path(), static)
-            key = run_key(identity, _settings(recipe), place.name if static else None)
+            key = run_key(identity, _settings(recipe), teacher if static else None)
             recipe = dataclasses.replace(recipe, output=self.output / "models" / f"{objective}-seed{seed}-{key[:8]}")
             train = functools.partial(self._train, recipe)
             rows.append(self._tested(objective, seed, key, str(recipe.output), words, train))
         return rows
+
+    def _teacher(self, aligned: Mapping[tuple[str, int], Path], seed: int) -> tuple[Path, Any]:
+        """The folder of vectors that a training goes towards, and what tells it from others."""
+        experiment = self.experiment
+        if experiment.towards in METHODS:
+            place = aligned[experiment.towards, seed if experiment.towards == "x2static" else experiment.seed]
+            return place, place.name
+        folder = Path(experiment.towards)
+        return folder, {lang: sha256_of_file(folder / f"{lang}.safetensors") for lang in experiment.texts}
 
     def _distillings(self) -> list[tuple[str, int]]:
         """X2Static draws words at random; a mean over all contexts is the same whatever the seed."""

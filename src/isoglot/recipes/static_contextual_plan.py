@@ -43,7 +43,7 @@ class Experiment:
         test_layer: that sentences are searched with, and words that stand alone.
         distill, training: settings other than the defaults, see `DistillSettings` and `TrainingSettings`.
         fresh, pretraining: size of a new encoder and settings of its training, see `FreshEncoder`.
-        towards: the method whose aligned vectors the encoder is trained towards.
+        towards: the method whose aligned vectors the encoder is trained towards, or a folder of other aligned vectors.
         steps: of each training of the encoder; the paper has 7,500.
         lines: of each text that the encoder is trained on, at most.
         words: most frequent ones of each language that are encoded alone and translated.
@@ -75,7 +75,20 @@ class Experiment:
             remedy = f"give --text {self.aligning.pivot}=FILE de=FILE"
             raise ConfigError(f"needs text of {self.aligning.pivot} and of another language", remedy=remedy)
         if self.towards not in METHODS:
-            raise ConfigError(f"no method {self.towards!r}", where="towards", remedy=f"one of: {', '.join(METHODS)}")
+            missing = [lang for lang in self.texts if not (Path(self.towards) / f"{lang}.safetensors").is_file()]
+            if missing:
+                remedy = f"one of {', '.join(METHODS)}, or a folder of `isoglot static-align`"
+                raise ConfigError(
+                    f"no method and no folder with vectors of {', '.join(missing)}: {self.towards}",
+                    where="towards",
+                    remedy=remedy,
+                )
+        unknown = [lang for lang in self.aligning.vectors if lang not in self.texts]
+        if unknown or (self.aligning.vectors and self.aligning.pivot not in self.aligning.vectors):
+            raise ConfigError(
+                f"vectors to induce dictionaries on are of {', '.join(self.aligning.vectors)}",
+                remedy=f"give those of {self.aligning.pivot} and of other languages with text",
+            )
         if self.encoder is not None and (self.fresh or self.pretraining):
             raise ConfigError("settings of a new encoder, but one is named", remedy="leave either out")
         if self.encoder is not None and is_aligned_folder(Path(self.encoder)):
@@ -126,6 +139,8 @@ class Experiment:
         """As plain data for JSON."""
         found = dataclasses.asdict(self)
         found["texts"] = {lang: path.name for lang, path in self.texts.items()}
+        found["aligning"]["vectors"] = {lang: path.name for lang, path in self.aligning.vectors.items()}
+        found["towards"] = self.towards if self.towards in METHODS else Path(self.towards).name
         return {**found, "cache": self.cache is not None}
 
     def _recipe(self, output: Path, **parts: Any) -> Recipe:

@@ -17,6 +17,7 @@ from isoglot.aligners.table import aligner
 from isoglot.distill import DistillSettings, distill_texts
 from isoglot.encoders import Encoder
 from isoglot.errors import InputError
+from isoglot.files import sha256_of_file
 from isoglot.joint import TextFile
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
@@ -47,11 +48,21 @@ Judged = Mapping[str, tuple[tuple[str, str], list[WordPair]]]
 
 @dataclasses.dataclass(frozen=True)
 class Aligning:
-    """How languages are brought to the pivot; see `align_static`."""
+    """How languages are brought to the pivot; see `align_static`.
+
+    Args:
+        vectors: by language, files of other vectors to induce dictionaries on, as the paper does on fastText's.
+    """
 
     pivot: str = "en"
     induce: str | None = None
     method: str = "vecmap"
+    vectors: Mapping[str, Path] = dataclasses.field(default_factory=dict)
+
+    def key(self) -> str:
+        """Tells it from others; files by what they hold."""
+        files = {lang: sha256_of_file(path) for lang, path in self.vectors.items()}
+        return run_key(self.pivot, self.induce, self.method, files)
 
 
 def distilled_vectors(
@@ -88,14 +99,15 @@ def aligned_vectors(
     tell: Tell = lambda line: None,
 ) -> tuple[Path, dict[str, Any]]:
     """The folder with vectors in the pivot's space, made unless it is there, and what became of each language."""
-    key = run_key(distilled.name, dataclasses.asdict(aligning), seed)
+    key = run_key(distilled.name, aligning.key(), seed)
     place = folder / f"{distilled.name.rpartition('-')[0]}-{key[:8]}"
     if not (place / "config.json").exists():
         spaces = read_vectors(distilled, languages)
+        others = {lang: Space.load(path, lang=lang, progress=progress) for lang, path in aligning.vectors.items()}
         work = place.with_name(f"{place.name}.work")
         outcome = align_static(
-            spaces, aligning.pivot, inducer=aligning.induce, aligner=aligning.method, seed=seed, work=work,
-            progress=progress, tell=tell,
+            spaces, aligning.pivot, inducer=aligning.induce, aligner=aligning.method,
+            dictionary_from=others or None, seed=seed, work=work, progress=progress, tell=tell,
         )  # fmt: skip
         outcome.save(place, progress=progress)
         remove_work(work)
