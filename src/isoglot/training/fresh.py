@@ -123,7 +123,7 @@ def make_encoder(
         network = transformers.BertForMaskedLM(config)
         if size.warm:
             rows, vectors = piece_vectors(tokenizer, chosen, size.width, epochs=size.warm, seed=seed, progress=progress)
-            vectors = _WARM_SPREAD * (vectors - vectors.mean(0)) / vectors.std()
+            vectors *= _WARM_SPREAD / vectors.std()
             with torch.no_grad():
                 network.get_input_embeddings().weight[torch.from_numpy(rows)] = torch.from_numpy(vectors)
         network.save_pretrained(temporary)  # type: ignore[no-untyped-call]

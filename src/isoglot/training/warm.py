@@ -42,7 +42,12 @@ def piece_vectors(
     """
     corpus, pieces = pieces_of(tokenizer, texts, progress=progress)
     settings = Training(dim=dim, epochs=epochs, subwords=False, seed=seed)
-    return pieces, train(corpus, settings, threads=1, progress=progress)
+    vectors = train(corpus, settings, threads=1, progress=progress)
+    # Pieces keep company with pieces of their language, and lie in a cloud with them. Clouds are laid upon each other,
+    # a piece of several languages by its share in each.
+    shares = (corpus.counts / corpus.counts.sum(1, keepdims=True)).astype(np.float32)
+    centres = (shares.T @ vectors) / np.maximum(shares.sum(0), 1)[:, None]
+    return pieces, vectors - shares @ centres
 
 
 def pieces_of(
