@@ -120,13 +120,13 @@ def make_encoder(
     # The caller's own random numbers are as they were when we are done.
     with torch.random.fork_rng(devices=[]), atomic_directory(folder, marker="config.json") as temporary, quiet():
         torch.manual_seed(seed)
-        network = transformers.BertForMaskedLM(config)
+        network: Any = transformers.BertForMaskedLM(config)  # type: ignore[no-untyped-call]
         if size.warm:
             rows, vectors = piece_vectors(tokenizer, chosen, size.width, epochs=size.warm, seed=seed, progress=progress)
             vectors *= _WARM_SPREAD / vectors.std()
             with torch.no_grad():
                 network.get_input_embeddings().weight[torch.from_numpy(rows)] = torch.from_numpy(vectors)
-        network.save_pretrained(temporary)  # type: ignore[no-untyped-call]
+        network.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
     return Path(folder)
 

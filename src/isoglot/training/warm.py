@@ -75,8 +75,8 @@ def pieces_of(
     counts = np.zeros((len(pieces), len(lines)), dtype=np.int64)
     for column, own_lines in enumerate(lines):
         if len(own_lines):
-            own = rows[starts[own_lines[0]] : starts[own_lines[-1] + 1]]
-            counts[:, column] = np.bincount(own, minlength=len(pieces))
+            of_language = rows[starts[own_lines[0]] : starts[own_lines[-1] + 1]]
+            counts[:, column] = np.bincount(of_language, minlength=len(pieces))
     words = tuple(tokenizer.convert_ids_to_tokens(pieces.tolist()))
     facts = {"pieces": len(pieces)}
     return Corpus(tuple(texts), words, counts, rows.astype(np.int32), starts, tuple(lines), facts), pieces
