@@ -70,7 +70,11 @@ def test_the_cost_is_told_before(command, here, tiny_folder):
         ([*TEXTS, "--set", "learning-rat=1"], "training: unknown setting 'learning_rat'; did you mean"),
         ([*TEXTS, "--fresh", "width=9", "heads=2"], "heads: 2 heads cannot share 9 dimensions"),
         ([*TEXTS, "--layer", "9"], "layer"),
-        ([*TEXTS, "--towards", "fasttext"], "towards: no method 'fasttext'; one of: x2static, aggregate"),
+        (
+            [*TEXTS, "--towards", "fasttext"],
+            "towards: no method and no folder with vectors of en, de: fasttext; ",
+        ),
+        ([*TEXTS, "--from-vectors", "en=nowhere.vec"], "nowhere.vec: no such file"),
         ([*TEXTS, "--align-method", "muse"], "muse cannot learn from the induced dictionary"),
         ([*TEXTS, "--induce", "procrustes"], "procrustes needs translation pairs"),
         ([*TEXTS, "-e", "TINY", "--fresh", "layers=2"], "settings of a new encoder, but one is named"),

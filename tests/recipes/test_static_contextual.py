@@ -9,6 +9,7 @@ import json
 import pytest
 
 from isoglot.encoders import Encoder
+from isoglot.errors import ConfigError
 from isoglot.lexicons import ParallelText
 from isoglot.recipes import static_contextual as recipe
 from isoglot.recipes import static_contextual_words as words
@@ -119,6 +120,30 @@ def test_a_finished_run_is_only_read(done, experiment, tests, monkeypatch):
         monkeypatch.setattr(recipe, name, lambda *given, **named: pytest.fail("made again"))
     again = recipe.static_contextual(experiment, tests, folder)
     assert json.dumps(again) == json.dumps(document)
+
+
+def test_other_vectors_induce_dictionaries_and_teach(done, experiment, tests, tmp_path, monkeypatch):
+    _, folder = done
+    (others,) = (folder / "static").glob("aggregate-*")
+    (teacher,) = (folder / "aligned").glob("aggregate-*")
+    vectors = {lang: others / f"{lang}.safetensors" for lang in experiment.texts}
+    aligning = Aligning("en", "as-is", "procrustes", vectors)
+    monkeypatch.setattr(recipe, "OBJECTIVES", ("static-dcca",))
+    monkeypatch.setattr(recipe, "METHODS", ("aggregate",))
+    other = dataclasses.replace(experiment, aligning=aligning, towards=str(teacher), seeds=1)
+    document = recipe.static_contextual(other, tests, tmp_path)
+    assert document["static"][0]["choices"]["de"]["induction"]["on"] == "other vectors"
+    assert document["experiment"]["towards"] == teacher.name
+    (row,) = (one for one in document["encoders"] if one["objective"] == "static-dcca")
+    (log,) = tmp_path.glob("models/static-dcca-seed0-*/training/recipe.json")
+    assert json.loads(log.read_text())["static"] == dict.fromkeys(experiment.texts, str(teacher))
+    assert row["training"]["steps"] == 2
+
+
+def test_vectors_of_other_languages_induce_nothing(experiment, tmp_path):
+    for vectors in ({"de": tmp_path}, {"en": tmp_path, "fr": tmp_path}):
+        with pytest.raises(ConfigError, match="vectors to induce dictionaries on are of"):
+            dataclasses.replace(experiment, aligning=Aligning("en", vectors=vectors))
 
 
 def test_tables_and_page(done, tmp_path):
