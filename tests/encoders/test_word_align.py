@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from isoglot.aligners.transport import transport_plan
@@ -130,6 +130,7 @@ def test_balanced_plans_are_right(seed, n):
 
 
 @settings(max_examples=8, deadline=None)
+@example(seed=1, n=8, m=8, epsilon=0.01, penalty=2)  # slow to come to its end
 @given(seed=SEEDS, n=SIZES, m=SIZES, epsilon=st.sampled_from([0.01, 0.05, 0.2]), penalty=st.sampled_from([0.1, 0.3, 2]))
 def test_unbalanced_plans_are_right(seed, n, m, epsilon, penalty):
     """Against Sinkhorn's iterations in the log domain (Chizat et al. 2018), run to the end."""

@@ -168,7 +168,7 @@ def test_each_resampled_tau_is_exact(monkeypatch: pytest.MonkeyPatch) -> None:
             [kendalltau(scores[row], human[row]).statistic for row in drawn]
         )
         assert rfeval(scores, human, bootstrap=0)[1].value == pytest.approx(kendalltau(scores, human).statistic)
-    assert _correlations._pearson(counts, scores, human) == pytest.approx(
+    assert _correlations.weighted_pearson(counts, scores, human) == pytest.approx(
         [pearsonr(scores[row], human[row]).statistic for row in drawn]
     )
 

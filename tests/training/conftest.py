@@ -26,6 +26,12 @@ SHORT = TrainingSettings(
 )
 
 
+@pytest.fixture(autouse=True)
+def seeded():
+    """Random numbers of a test do not depend on the tests before it."""
+    pytest.importorskip("torch").manual_seed(0)
+
+
 @pytest.fixture(scope="session")
 def short():
     """Settings of a short run."""

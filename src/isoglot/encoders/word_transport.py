@@ -158,7 +158,7 @@ def unbalanced_plan(cost: Matrix, epsilon: float, penalty: float) -> Double:
     # Majorisation-minimisation takes no exponential of cost / epsilon. POT's Sinkhorn solvers do: the plain one gives
     # NaN at a small epsilon, and the stabilised one, in 0.9.7, a wrong plan from 0.02 down.
     plan = ot.unbalanced.mm_unbalanced(
-        *weights, cost.astype(np.float64), penalty, c=np.outer(*weights), reg=epsilon, stopThr=1e-5
+        *weights, cost.astype(np.float64), penalty, c=np.outer(*weights), reg=epsilon, stopThr=1e-6, numItermax=10_000
     )
     return np.asarray(plan, dtype=np.float64)
 

@@ -19,8 +19,9 @@ __all__ = ["entropic_plans"]
 
 #: No potential moves by more than so many epsilons at once: as far as exponentials are told by their slopes.
 FARTHEST = 2.0
-#: Mass that may be at a wrong word before epsilon falls.
-ROUGH = 0.01
+#: Mass that may be at a wrong word before epsilon falls. With more, a small epsilon begins many epsilons away from its
+#: optimum, in a plan of ones and zeros that has no slope to find it by: seen where two words meet fifteen.
+ROUGH = 1e-4
 #: Share of the diagonal that is added to the matrix, of its own and for each unit of mass at a wrong word: parts of
 #: the plan that do not touch can be moved against each other, which would make it singular.
 HELD, HELD_FAR = 1e-10, 1e-3
@@ -35,7 +36,7 @@ def entropic_plans(
     largest: Tensor,
     start: Tensor | None = None,
     scaling: float = 0.5,
-    updates: int = 20,
+    updates: int = 100,
     tolerance: float = 1e-6,
 ) -> tuple[Tensor, Tensor]:
     """Plans (N, n, m) that minimise sum C P + epsilon KL(P | a b), and potentials (N, n, 1) to start others from.
