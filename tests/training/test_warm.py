@@ -71,3 +71,15 @@ def test_pieces_are_counted_by_language(texts, tmp_path):
         assert np.array_equal(corpus.counts[:, column], counted[pieces])
     line = corpus.tokens[corpus.starts[700] : corpus.starts[701]]
     assert pieces[line].tolist() == tokenizer(texts["fi"][100], add_special_tokens=False)["input_ids"]
+
+
+def test_an_encoder_of_lower_cased_text_reads_capitals(texts, tmp_path):
+    """Else "Cat" is made of pieces that were never trained."""
+    ids = {}
+    for name, some in (("lower", texts), ("cased", texts | {"de": ["Hund und Katze"] * 600})):
+        tokenizer, _ = load(some, tmp_path / name, warm=0)
+        ids[name] = [tokenizer(word, add_special_tokens=False)["input_ids"] for word in ("cat", "Cat")]
+    assert ids["lower"][0] == ids["lower"][1]
+    assert ids["cased"][0] != ids["cased"][1]
+    tokenizer, _ = load(texts, tmp_path / "as told", warm=0, lower=False)
+    assert tokenizer("Cat")["input_ids"] != tokenizer("cat")["input_ids"]

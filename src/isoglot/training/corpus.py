@@ -112,8 +112,8 @@ def open_corpus(
     there = np.zeros(n, dtype=bool)
     whole = hashlib.sha256()
     step = f"reading {name}"
-    for number in range(n):
-        pair = sides[0][number].strip(), sides[1][number].strip()
+    for number, lines in enumerate(zip(*sides, strict=True)):
+        pair = [line.strip() for line in lines]
         there[number] = bool(pair[0]) and bool(pair[1])
         raw = [text.encode("utf-8", "surrogatepass") for text in pair]
         parts = [hashlib.blake2b(text, digest_size=8).digest() for text in raw]

@@ -7,6 +7,7 @@ many lines as the others, so that none is cut into letters; the network is a sma
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +34,9 @@ SPECIAL = {
 
 #: Standard deviation of the first vectors of word pieces; random ones have .02.
 _WARM_SPREAD = 0.04
+#: Text with no more capitals than this, as a share of letters that have two cases, is lower-cased; looked for in so
+#: many lines of each language.
+_FEW_CAPITALS, _CASE_LINES = 0.001, 2000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,7 +47,8 @@ class FreshEncoder:
         vocabulary: word pieces of all languages together, at most.
         layers, width, heads: of the network; its inner layers are four times as wide.
         longest: tokens that it takes at once.
-        lower: whether it reads everything in lower case.
+        lower: whether it reads everything in lower case; None: if the text is written so. An encoder that has learned
+            from lower-cased text alone knows no capital, and would read a sentence that begins with one badly.
         lines: of each language that the vocabulary is learned from, at most.
         warm: passes of skip-gram over these lines, which give word pieces their first vectors; 0 for random ones.
     """
@@ -53,7 +58,7 @@ class FreshEncoder:
     width: int = 256
     heads: int = 4
     longest: int = 128
-    lower: bool = False
+    lower: bool | None = None
     lines: int = 100_000
     warm: int = 5
 
@@ -102,7 +107,8 @@ def make_encoder(
         raise InputError("an encoder needs text of at least one language")
     progress("learning word pieces", 0, 1)
     chosen = _balanced(texts, size.lines, seed)
-    tokenizer = _tokenizer((line for lines in chosen.values() for line in lines), size)
+    lower = _all_lower(chosen) if size.lower is None else size.lower
+    tokenizer = _tokenizer((line for lines in chosen.values() for line in lines), size, lower)
     progress("learning word pieces", 1, 1)
     config = transformers.BertConfig(
         vocab_size=len(tokenizer),
@@ -141,13 +147,31 @@ def _balanced(texts: Mapping[str, Sequence[str]], most: int, seed: int) -> dict[
     return found
 
 
-def _tokenizer(lines: Iterator[str], size: FreshEncoder) -> Any:
+def _all_lower(texts: Mapping[str, Sequence[str]]) -> bool:
+    """Whether some language has small letters, and none has more than a few capitals by mistake.
+
+    >>> _all_lower({"en": ["a cat sat"]}), _all_lower({"en": ["a cat sat"], "de": ["eine Katze"]})
+    (True, False)
+    >>> _all_lower({"zh": ["猫"]})
+    False
+    """
+    any_small = False
+    for lines in texts.values():
+        sample = "".join(itertools.islice(lines, _CASE_LINES))
+        small, capital = sum(map(str.islower, sample)), sum(map(str.isupper, sample))
+        if capital > _FEW_CAPITALS * (small + capital):
+            return False
+        any_small |= small > 0
+    return any_small
+
+
+def _tokenizer(lines: Iterator[str], size: FreshEncoder, lower: bool) -> Any:
     from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
     tokenizer = Tokenizer(models.Unigram())
     steps = [normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
-    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if size.lower else steps)
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lower else steps)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
     tokenizer.decoder = decoders.Metaspace()
     trainer = trainers.UnigramTrainer(

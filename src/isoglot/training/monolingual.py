@@ -90,8 +90,7 @@ def open_text(
     lines = open_lines(text, progress) if isinstance(text, Path | str) else text
     n, whole = len(lines), hashlib.blake2b(digest_size=8)
     there = np.zeros(n, dtype=bool)
-    for number in range(n):
-        line = lines[number].strip()
+    for number, line in enumerate(map(str.strip, lines)):
         there[number] = bool(line)
         whole.update(line.encode("utf-8", "surrogatepass") + b"\n")
         if number % 8192 == 0:
