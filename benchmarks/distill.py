@@ -78,7 +78,7 @@ def main() -> None:
 def one_shard(text: TextFile, settings: DistillSettings, folder: Path, dim: int) -> dict[str, Any]:
     """Training alone, on random contexts, beside torch: the shortest of three, taken in turn."""
     sentences = Sentences.build(text, folder / "chosen", settings)
-    shard = read_shard(sentences, shuffled_units(sentences, 0, paragraphs=False)[:SHARD_SENTENCES])
+    shard = read_shard(sentences, shuffled_units(sentences, paragraphs=False)[:SHARD_SENTENCES])
     random = np.random.default_rng(0)
     vectors = random.standard_normal((len(shard.rows), dim)).astype(np.float32)
     keep = keep_probabilities(sentences.counts, settings.sample)

@@ -95,6 +95,7 @@ def test_the_cost_is_told_and_nothing_written(run, texts):
         (["north=short.txt", "--min-tokens", "2", "--min-count", "1", "--reads", "paragraph"], "no blank line parts"),
         (["north=north.txt", "--occurrences", "3"], "--occurrences is for --method aggregate"),
         (["north=north.txt", "--method", "aggregate", "--epochs", "2"], "needs one pass"),
+        (["north=north.txt", "--method", "aggregate", "--repeats", "2"], "repeats: an aggregate needs one pass"),
         (["north=north.txt", "--rate", "0"], "must be positive"),
     ],
 )

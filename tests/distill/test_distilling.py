@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from isoglot.aligners.checkpoint import Checkpoint
-from isoglot.distill import DistillSettings, distill_text, distill_texts
+from isoglot.distill import DistillSettings, distill_text, distill_texts, distill_together
 from isoglot.distill.estimate import estimate_distilling
 from isoglot.encoders import Encoder
 from isoglot.errors import ConfigError, InputError
@@ -187,9 +187,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(tiny, north, tmp_path, monkeypatc
     with pytest.raises(Killed):
         distill_text(tiny, north, settings, tmp_path, progress=kill_at("north", share), threads=1)
     assert (tmp_path / "state.checkpoint").exists()
-    calls, told = [], []
-    words = Encoder.words
-    monkeypatch.setattr(Encoder, "words", lambda self, *a, **k: calls.append(1) or words(self, *a, **k))
+    calls, told = count_encodings(monkeypatch), []
     resumed = distill_text(tiny, north, settings, tmp_path, tell=told.append, threads=1)
     np.testing.assert_array_equal(resumed.vectors, unbroken.vectors)
     assert "north goes on after" in told[0]
@@ -235,6 +233,49 @@ def test_a_cache_serves_later_epochs_and_methods(tiny_folder, north, tmp_path, m
     np.testing.assert_array_equal(both.vectors, plain.vectors)
     assert (both.vectors != first.vectors).any()
     distill_text(cached, north, MEAN)
+
+
+def test_runs_that_share_a_pass_give_what_they_give_alone(tiny, north, south, tmp_path, monkeypatch, small_shards):
+    """Two seeds, more epochs, the means, and one that reads the text in its own way."""
+    kinds = {
+        "one": QUICK,
+        "two": dataclasses.replace(QUICK, seed=1, epochs=2),
+        "mean": MEAN,
+        "other": dataclasses.replace(QUICK, min_tokens=6),
+    }
+    alone = {name: distill_texts(tiny, [north, south], tmp_path / name, one) for name, one in kinds.items()}
+    calls = count_encodings(monkeypatch)
+    runs = {tmp_path / f"{name}-together": one for name, one in kinds.items()}
+    together = distill_together(tiny, [north, south], runs)
+    for name in kinds:
+        found = together[tmp_path / f"{name}-together"]
+        for lang in ("north", "south"):
+            np.testing.assert_array_equal(found[lang].space.vectors, alone[name][lang].space.vectors)
+            assert found[lang].figures["encoded"] == alone[name][lang].figures["encoded"]
+        assert Space.load(tmp_path / f"{name}-together" / "south.safetensors").words == found["south"].space.words
+    assert not list(tmp_path.glob("*.work"))
+    once = {name: sum(-(-one.figures["kept"] // 64) for one in alone[name].values()) for name in ("one", "other")}
+    assert len(calls) == 2 * once["one"] + once["other"]  # two epochs for the first three, one for the last
+
+
+def test_a_killed_pass_goes_on_with_each_of_its_runs(tiny, north, tmp_path, monkeypatch, small_shards):
+    runs = {tmp_path / "one": QUICK, tmp_path / "two": dataclasses.replace(QUICK, seed=1, epochs=2)}
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "seconds", 0.0)
+        with pytest.raises(Killed):
+            distill_together(tiny, [north], runs, progress=kill_at("north", 0.3))
+    # The second is further than the first, as if the kill had come between their states.
+    (tmp_path / "one.work" / "north" / "state.checkpoint").unlink()
+    done = distill_together(tiny, [north], runs)
+    for output, settings in runs.items():
+        np.testing.assert_array_equal(done[output]["north"].space.vectors, distill_text(tiny, north, settings).vectors)
+    assert not list(tmp_path.glob("*.work"))
+
+
+def count_encodings(monkeypatch):
+    calls, words = [], Encoder.words
+    monkeypatch.setattr(Encoder, "words", lambda self, *a, **k: calls.append(1) or words(self, *a, **k))
+    return calls
 
 
 def test_paragraphs_are_needed_where_they_are_asked_for(tiny, tmp_path, north):

@@ -190,6 +190,21 @@ def test_a_shard_without_targets_changes_nothing():
     assert learner.facts == {"targets": 0, "steps": 0, "losses": []}
 
 
+def test_repeats_draw_again_and_go_on():
+    rows = np.random.default_rng(1).integers(30, size=400)
+    vectors = np.random.default_rng(2).standard_normal((400, DIM)).astype(np.float32)
+    counts, settings = np.bincount(rows, minlength=30), DistillSettings(sample=1e-1, repeats=3)
+    repeated = X2Static(counts, DIM, settings, threads=1)
+    repeated.learn(shard_of(rows), vectors, np.random.default_rng(0))
+    again = X2Static(counts, DIM, DistillSettings(sample=1e-1), threads=1)
+    random = np.random.default_rng(0)
+    for _ in range(3):
+        again.learn(shard_of(rows), vectors, random)
+    np.testing.assert_array_equal(repeated.vectors(), again.vectors())
+    assert repeated.facts == again.facts
+    assert len(set(repeated.facts["losses"])) == 3  # other words are drawn
+
+
 def test_the_number_of_threads_changes_nothing():
     rows = np.random.default_rng(1).integers(300, size=4000)
     vectors = np.random.default_rng(2).standard_normal((4000, DIM)).astype(np.float32)

@@ -86,7 +86,7 @@ def test_a_poor_dictionary_does_no_harm(world):
     assert found.induction.on == "other vectors"
     assert found.induction.pairs >= static_alignment.MIN_PAIRS
     assert not found.aligned
-    assert found.after < found.before
+    assert (found.criterion, found.before, found.after) == ("dictionary", 0.0, 0.0)  # none of its pairs is right
     few = {lang: space.most_frequent(10) for lang, space in given.items()}
     found = align_static(spaces, "en", dictionary_from=few, inducer="as-is").choices["same"]
     assert found.before is None
@@ -148,6 +148,33 @@ def test_the_structural_criterion_may_choose(world, outcome):
     assert found.choices["turned"].aligned
     assert found.choices["turned"].note.startswith("turned: aligned: structural ")
     assert found.choices["turned"].before != outcome.choices["turned"].before
+
+
+def test_spelling_does_not_keep_a_language_as_it_was(world):
+    """Words written alike lie close, though they mean other things: a cosine is misled, a dictionary is not."""
+    rng = np.random.default_rng(7)
+    turn = np.linalg.qr(rng.normal(size=(D, D)))[0]
+    spelling = 2 * rng.normal(size=(N, 12))  # the same for word i of both
+    meaning = rng.permutation(N)  # the other's word for en's word i
+    base = world["en"].vectors
+    turned, true = np.empty_like(base), np.empty_like(base)
+    turned[meaning], true[meaning] = base @ turn, base
+    spaces = {
+        "en": language("en", np.hstack([base, spelling])),
+        "like": language("like", np.hstack([turned, spelling])),
+    }
+    given = {"en": world["en"], "like": language("like", true)}
+    found, misled = (
+        align_static(
+            spaces, "en", dictionary_from=given, inducer="as-is", aligner="procrustes", criterion=criterion
+        ).choices["like"]
+        for criterion in (None, "semantic")
+    )
+    assert found.criterion == "dictionary"
+    assert found.aligned
+    assert found.before < 0.02
+    assert found.after > 0.1
+    assert not misled.aligned
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -228,6 +255,7 @@ def test_the_folder_is_read_as_files_and_as_aligned_spaces(outcome, tmp_path):
         ({"aligner": "realnvp"}, "cannot learn from the induced dictionary"),
         ({"aligner": "vecmop"}, "did you mean 'vecmap'"),
         ({"criterion": "semantics"}, "unknown criterion"),
+        ({"criterion": "dictionary"}, "needs other vectors to induce the dictionary on, and turned has none"),
         ({"frequent": 3}, "must be at least"),
         ({"dictionary_from": {"xx": language("xx", np.eye(3))}}, "which is not among the languages"),
         ({"dictionary_from": {"same": language("same", np.eye(3))}}, "missing for the pivot"),

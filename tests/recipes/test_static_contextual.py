@@ -6,11 +6,13 @@ import dataclasses
 import itertools
 import json
 
+import numpy as np
 import pytest
 
+from isoglot.distill import DistillSettings
 from isoglot.encoders import Encoder
 from isoglot.errors import ConfigError
-from isoglot.lexicons import ParallelText
+from isoglot.lexicons import Lexicon, ParallelText
 from isoglot.recipes import static_contextual as recipe
 from isoglot.recipes import static_contextual_words as words
 from isoglot.recipes.static_contextual_claims import claims_of
@@ -22,6 +24,7 @@ from isoglot.recipes.static_contextual_report import (
     translation_rows,
     write_static_page,
 )
+from isoglot.spaces import Space
 from isoglot.tasks import WordPair
 
 pytest.importorskip("accelerate")
@@ -78,7 +81,7 @@ def done(experiment, tests, tmp_path_factory):
         with pytest.raises(Killed):
             recipe.static_contextual(experiment, tests, folder)
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("distill_texts", "align_static"):
+        for name in ("distill_together", "align_static"):
             patch.setattr(words, name, lambda *given, **named: pytest.fail("made again"))
         document = recipe.static_contextual(experiment, tests, folder)
     return document, folder
@@ -93,6 +96,7 @@ def test_all_stages_have_figures(done):
     ]
     for row in document["static"]:
         assert set(row["bli"]) == {"as distilled", "normalised", "aligned"}
+        assert all(0 <= one["different"] <= 1 for state in row["bli"].values() for one in state["de"].values())
         for state in row["bli"].values():
             assert set(state["de"]) == {"en-de", "de-en"}
             assert all(0 <= one["interval"][0] <= one["value"] <= 1 and one["n"] > 50 for one in state["de"].values())
@@ -159,8 +163,10 @@ def test_tables_and_page(done, tmp_path):
     assert rows[3][-2:] == ["-", "-"]
     assert similarity_rows(document)[0][1].startswith("known (")
     rows = encoder_rows(document)[1]
-    assert [row[-1] for row in rows] == ["0.5035", "0.6087", "0.1005", "0.6806"]
-    assert all(cell != "-" for row in rows[1:] for cell in row)
+    assert [row[-1] for row in rows] == ["-", "0.5035", "0.6087", "0.1005", "0.6806"]
+    assert rows[0][0] == "static vectors alone"
+    assert rows[0][4:8] == ["-"] * 4  # no words alone, nothing masked
+    assert all(cell != "-" for row in rows[2:] for cell in row)
     assert retrieval_rows(document)[0] == ["encoder", "de", "mean"]
     write_static_page(tmp_path / "report.html", document)
     page = (tmp_path / "report.html").read_text("utf-8")
@@ -170,8 +176,13 @@ def test_tables_and_page(done, tmp_path):
 
 
 def static_row(method, seed, **states):
-    """Every P@1 of a state is one number."""
-    figures = {state: {"de": {"en-de": {"value": value}, "de-en": {"value": value}}} for state, value in states.items()}
+    """Every P@1 of a state is one number, and a tenth of it for words of another form; there are none to German."""
+    figures = {
+        state: {
+            "de": {"en-de": {"value": value, "different": None}, "de-en": {"value": value, "different": value / 10}}
+        }
+        for state, value in states.items()
+    }
     return {"method": method, "seed": seed, "bli": {"as distilled": {}, "normalised": {}, "aligned": {}} | figures}
 
 
@@ -203,20 +214,24 @@ def test_claims_go_by_the_interval_over_seeds():
         "shown",
         "not shown: the opposite",
         "shown",
+        "not shown: the opposite",
+        "shown",
         "not shown",
         "not shown",
         "shown",
     ]
+    assert found[2].differences == pytest.approx((0.01, 0.011, 0.012))
     assert found[0].differences == pytest.approx((0.1, 0.11, 0.12))
     assert found[0].numbers == "0.210 against 0.100, difference +0.110 (+0.085 to +0.135, 3 seeds)"
-    assert found[4].shown is False
-    assert found[5].more == pytest.approx(0.31)
+    assert found[6].shown is False
+    assert found[7].more == pytest.approx(0.31)
 
 
 def test_claims_that_cannot_be_told():
     static = [static_row("x2static", 4, **{"as distilled": 0.2}), static_row("aggregate", 4, **{"as distilled": 0.1})]
-    assert verdicts(static, [])[0] == "cannot be told from one seed"
-    assert set(verdicts(static, [])[1:]) == {"not tested"}
+    found = verdicts(static, [])
+    assert (found[0], found[2]) == ("cannot be told from one seed",) * 2
+    assert {found[1], *found[3:]} == {"not tested"}
     assert claims_of({"static": static, "encoders": []})[1].record()["shown"] is None
 
 
@@ -231,7 +246,49 @@ def test_an_encoder_without_a_head_is_told(experiment, tiny_folder, tmp_path):
     assert isinstance(encoder, Encoder)
 
 
-def test_other_dimensions_leave_mse_out(experiment, tiny_folder):
+def test_teachers_are_tested_by_themselves(done, experiment, tests):
+    """Against the same computed by hand."""
+    document, folder = done
+    assert [row["seed"] for row in document["teachers"]] == [0, 1]
+    row = document["teachers"][1]
+    spaces = {lang: Space.load(folder / "aligned" / row["vectors"] / f"{lang}.safetensors") for lang in ("en", "de")}
+    sides = []
+    for lang, side in (("de", tests.sentences["de"].src), ("en", tests.sentences["de"].tgt)):
+        known = [[word for word in line.split() if word in spaces[lang]] for line in side]
+        assert sum(map(len, known)) > 100
+        sides.append(np.array([np.mean([spaces[lang].vector(word) for word in line], axis=0) for line in known]))
+    X, Y = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
+    hits = (X @ Y.T).argmax(axis=1) == np.arange(len(X))
+    assert row["retrieval"]["de"]["cosine"]["to pivot"] == pytest.approx(hits.mean())
+
+
+def test_a_text_without_known_words_has_no_vector():
+    space = Space("en", ["cat", "sat"], np.array([[1, 0], [0, 1]]))
+    settings = DistillSettings(segmenter="spaces")
+    means = words.mean_of_words(space, ["The CAT sat", "dogs bark", ""], settings)
+    assert means.tolist() == [[0.5, 0.5], [0, 0], [0, 0]]
+
+
+def test_other_dimensions_leave_mse_out(experiment, tiny_folder, tmp_path):
     beside = dataclasses.replace(experiment, layer="1,2")
     skipped = recipe.open_start(beside, str(tiny_folder))[1]
     assert skipped == {"static-mse": "static vectors have 128 dimensions, the encoder 64"}
+    for lang in experiment.texts:
+        Space(lang, ["a", "b"], np.eye(2, 5)).save(tmp_path / f"{lang}.safetensors")
+    towards = dataclasses.replace(experiment, towards=str(tmp_path))
+    skipped = recipe.open_start(towards, str(tiny_folder))[1]
+    assert skipped == {"static-mse": "static vectors have 5 dimensions, the encoder 64"}
+
+
+def test_words_that_are_not_written_alike_are_counted_apart():
+    """Cat and dog are mistaken for each other; only the radio is right."""
+    en = Space("en", ["radio", "cat", "dog"], np.eye(3))
+    de = Space("de", ["radio", "hund", "katze"], np.eye(3))
+    test = Lexicon([("radio", "radio"), ("cat", "katze"), ("dog", "hund")], "en", "de")
+    found = words.translated_words({"en": en, "de": de}, "en", {"de": test})["de"]
+    assert {name: (one["value"], one["different"]) for name, one in found.items()} == {
+        "en-de": (pytest.approx(1 / 3), 0.0),
+        "de-en": (pytest.approx(1 / 3), 0.0),
+    }
+    alike = words.translated_words({"en": en, "de": de}, "en", {"de": Lexicon([("radio", "radio")], "en", "de")})
+    assert alike["de"]["en-de"]["different"] is None

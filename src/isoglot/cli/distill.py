@@ -43,6 +43,9 @@ def distill(
     rate: Annotated[float, typer.Option("--rate", help="Learning rate of Adam.")] = 1e-3,
     batch: Annotated[int, typer.Option("--batch", min=1, help="Sentences a step.")] = 128,
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="Passes over the text.")] = 1,
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, help="Learn so often from each portion of the text, which costs little.")
+    ] = 1,
     occurrences: Annotated[
         int | None, typer.Option("--occurrences", min=1, help="aggregate: at most so many of each word; default: all.")
     ] = None,
@@ -104,9 +107,9 @@ def distill(
 
     settings = DistillSettings(
         method=method, context=context, reads=reads, leave_out=leave_out, negatives=negatives, sample=sample,
-        rate=rate, batch=batch, epochs=epochs, occurrences=occurrences, min_count=min_count, max_words=limit,
-        segmenter=segmenter, lower=lower, min_tokens=min_tokens, min_sentences=min_sentences, max_sentences=sentences,
-        seed=seed,
+        rate=rate, batch=batch, epochs=epochs, repeats=repeats, occurrences=occurrences, min_count=min_count,
+        max_words=limit, segmenter=segmenter, lower=lower, min_tokens=min_tokens, min_sentences=min_sentences,
+        max_sentences=sentences, seed=seed,
     )  # fmt: skip
     if occurrences is not None and method != "aggregate":
         raise ConfigError("--occurrences is for --method aggregate")

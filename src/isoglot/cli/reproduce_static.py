@@ -96,8 +96,9 @@ def static_contextual(
         Path | None, typer.Option("--semeval", help="Folder of SemEval-2017 task 2: en.test.data.txt, ...")
     ] = None,
     retrieval_layer: Annotated[
-        str, typer.Option("--retrieval-layer", help="That sentences are searched with; the paper has 7 of 12.")
-    ] = "-1",
+        str | None,
+        typer.Option("--retrieval-layer", help="That sentences are searched with; default: as the paper's 7 of 12."),
+    ] = None,
     words: Annotated[
         int, typer.Option("--words", min=100, help="Most frequent words of each language that encoders translate.")
     ] = 20_000,

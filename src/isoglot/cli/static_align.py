@@ -45,8 +45,13 @@ def static_align(
         list[str] | None, typer.Option("--set", help="A setting of the method, as key=value; repeatable.")
     ] = None,
     criterion: Annotated[
-        str, typer.Option("--criterion", help="What chooses between aligned and not: semantic or structural.")
-    ] = "semantic",
+        str | None,
+        typer.Option(
+            "--criterion",
+            help="What chooses between aligned and not: semantic, structural or, the default with --from-vectors, "
+            "dictionary.",
+        ),
+    ] = None,
     frequent: Annotated[
         int, typer.Option("--frequent", min=20, help="Most frequent words in dictionaries and the criterion.")
     ] = 15_000,
@@ -88,7 +93,7 @@ def static_align(
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=None, match_dimensions=False)
     if induce is not None:
         check_inducer(induce)
-    if criterion not in CRITERIA:
+    if criterion is not None and criterion not in CRITERIA:
         raise ConfigError(f"unknown criterion {criterion!r}", remedy=f"choose one of: {', '.join(CRITERIA)}")
     check_static_output(output)
     work = output.with_name(f"{output.name}.work")
@@ -115,14 +120,14 @@ def static_align(
     if json:
         print_json({"output": str(output), **outcome.record()})
         return
-    _print(outcome, chosen.method.name, criterion)
+    _print(outcome, chosen.method.name)
     for choice in outcome.choices.values():
         if not choice.aligned:
             say(choice.note)
     say(f"written to {output}; try: isoglot translate {output} --from {pivot} WORD")
 
 
-def _print(outcome: StaticAlignment, method: str, criterion: str) -> None:
+def _print(outcome: StaticAlignment, method: str) -> None:
     from isoglot.cli.console import table
 
     rows = []
@@ -133,12 +138,13 @@ def _print(outcome: StaticAlignment, method: str, criterion: str) -> None:
             for figure in (choice.bli.get(name) for name in (f"{outcome.pivot}-{lang}", f"{lang}-{outcome.pivot}"))
         ]
         kept = "aligned" if choice.aligned else "as it was"
-        rows.append([lang, choice.induction.by, f"{choice.induction.pairs:,}", *figures, kept, *tested])
-    head = ["", "induced by", "pairs", f"{criterion} before", "aligned", "kept"]
+        induced = [choice.induction.by, f"{choice.induction.pairs:,}"]
+        rows.append([lang, *induced, choice.criterion, *figures, kept, *tested])
+    head = ["", "induced by", "pairs", "criterion", "before", "aligned", "kept"]
     head += [f"P@1 from {outcome.pivot}: before / aligned", f"P@1 to {outcome.pivot}"]
     if not any(choice.bli for choice in outcome.choices.values()):
-        head, rows = head[:6], [row[:6] for row in rows]
-    table(f"{method}, languages in the space of {outcome.pivot}", head, rows, right=(2, 3, 4))
+        head, rows = head[:7], [row[:7] for row in rows]
+    table(f"{method}, languages in the space of {outcome.pivot}", head, rows, right=(2, 4, 5))
 
 
 def _files(arguments: Sequence[str]) -> dict[str, str]:

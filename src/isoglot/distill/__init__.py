@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from isoglot.distill.distilling import Distilled, distill_text, distill_texts
+from isoglot.distill.distilling import Distilled, distill_text, distill_texts, distill_together
 from isoglot.distill.sentences import Sentences
 from isoglot.distill.settings import DistillSettings
 
-__all__ = ["DistillSettings", "Distilled", "Sentences", "distill_text", "distill_texts"]
+__all__ = ["DistillSettings", "Distilled", "Sentences", "distill_text", "distill_texts", "distill_together"]

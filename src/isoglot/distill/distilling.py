@@ -1,59 +1,49 @@
-"""From texts and an encoder to static vectors, one Space a language: shard by shard encoded and learned from.
+"""From texts and an encoder to static vectors, one Space a language.
 
     OUT/config.json           encoder, settings, versions, and of each language what was used, left out, and how long
     OUT/en.safetensors        words, vectors and counts of each language
 
 While it runs, OUT.work/en holds the chosen sentences and, every half a minute, the state: a killed run goes on to the
-same vectors. Vectors of running words are never stored, unless the encoder has a cache.
+same vectors. Several runs on the same texts, such as seeds, are made in one pass (`distill_together`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
-import itertools
 import json
 import platform
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 import isoglot
-from isoglot.aligners.checkpoint import Checkpoint
-from isoglot.distill.aggregate import Aggregate
+from isoglot.distill.one_pass import STATE, VECTORS, Distilled, Tell, check_states, identity_of, learn_in_one_pass
 from isoglot.distill.sentences import Sentences
 from isoglot.distill.settings import DistillSettings
-from isoglot.distill.shards import read_shard, shard_bounds, shuffled_units
-from isoglot.distill.x2static import X2Static
 from isoglot.encoders import Encoder
 from isoglot.errors import ConfigError, InputError
-from isoglot.files import atomic_directory, atomic_path, check_replaceable, remove_kept
+from isoglot.files import atomic_directory, check_replaceable, remove_kept
 from isoglot.joint import TextFile
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 
-__all__ = ["Distilled", "check_output", "choose_sentences", "distill_text", "distill_texts", "remove_work"]
+__all__ = [
+    "Distilled",
+    "check_output",
+    "choose_sentences",
+    "distill_text",
+    "distill_texts",
+    "distill_together",
+    "remove_work",
+]
 
-Tell = Callable[[str], None]
 _MARKER = "config.json"
 _FORMAT = "isoglot-distilled"
 _VERSION = 1
-_SENTENCES, _STATE, _VECTORS = "sentences", "state.checkpoint", "vectors.safetensors"
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Distilled:
-    """A language's static vectors, and figures: what was used and left out, seconds, loss."""
-
-    space: Space
-    figures: Mapping[str, Any]
+_SENTENCES = "sentences"
 
 
 def distill_text(
@@ -77,7 +67,10 @@ def distill_text(
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()) if work is None else work)
         sentences = choose_sentences(text, settings, folder, progress=progress, tell=tell)
-        return _distill(encoder, sentences, settings, folder, threads, progress, tell).space
+        (done,) = learn_in_one_pass(
+            encoder, sentences, [(settings, folder)], threads=threads, progress=progress, tell=tell
+        )
+        return done.space
 
 
 def distill_texts(
@@ -92,40 +85,56 @@ def distill_texts(
     tell: Tell = lambda line: None,
 ) -> dict[str, Distilled]:
     """The static vectors of each text, written to the folder `output`. All texts are read before any is encoded."""
-    output = Path(output)
-    settings = settings or DistillSettings()
-    check_output(output)
+    runs = {Path(output): settings or DistillSettings()}
+    return distill_together(
+        encoder, texts, runs, threads=threads, keep_work=keep_work, progress=progress, tell=tell
+    )[Path(output)]  # fmt: skip
+
+
+def distill_together(
+    encoder: Encoder,
+    texts: Sequence[TextFile],
+    runs: Mapping[Path, DistillSettings],
+    *,
+    threads: int | None = None,
+    keep_work: bool = False,
+    progress: Progress = silent,
+    tell: Tell = lambda line: None,
+) -> dict[Path, dict[str, Distilled]]:
+    """Several runs on the same texts, such as both methods or some seeds, each written to its folder.
+
+    The encoder takes nearly all the time, and what it says of a text depends on neither: each text is encoded once for
+    all runs that choose and read its sentences alike. Every run gives the vectors that it gives alone.
+    """
     langs = [text.lang for text in texts]
     if len(set(langs)) < len(langs) or not langs:
         raise ConfigError(f"each text needs a language of its own, not {', '.join(langs)}")
-    work = output.with_name(f"{output.name}.work")
-    chosen = {
-        text.lang: choose_sentences(text, settings, work / text.lang, progress=progress, tell=tell) for text in texts
-    }
-    for lang, sentences in chosen.items():
-        # Another run's state stops this one: better now than after the languages before it.
-        Checkpoint(work / lang / _STATE, _key(encoder, sentences, settings)).load()
-    done = {
-        lang: _distill(encoder, sentences, settings, work / lang, threads, progress, tell)
-        for lang, sentences in chosen.items()
-    }
-    with atomic_directory(output, marker=_MARKER) as temporary:
-        for lang, one in done.items():
-            one.space.save(temporary / f"{lang}.safetensors", progress=progress)
-        content = {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "encoder": _identity(encoder),
-            "settings": dataclasses.asdict(settings),
-            "languages": {
-                lang: {"text": chosen[lang].facts["text"], "fingerprint": one.space.fingerprint(), **one.figures}
-                for lang, one in done.items()
-            },
-            "versions": _versions(),
-        }
-        (temporary / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    if not keep_work:
-        remove_work(work, langs)
+    for output in runs:
+        check_output(output)
+    done: dict[Path, dict[str, Distilled]] = {output: {} for output in runs}
+    chosen: dict[tuple[Path, str], Sentences] = {}
+    groups = _read_alike(runs)
+    for group in groups:
+        for text in texts:
+            sentences = choose_sentences(
+                text, runs[group[0]], _work(group[0]) / text.lang, progress=progress, tell=tell
+            )
+            # Another run's state stops this one: better now than after the languages before it.
+            check_states(encoder, sentences, [(runs[output], _work(output) / text.lang) for output in group])
+            chosen.update({(output, text.lang): sentences for output in group})
+    for group in groups:
+        for lang in langs:
+            each = [(runs[output], _work(output) / lang) for output in group]
+            found = learn_in_one_pass(
+                encoder, chosen[group[0], lang], each, threads=threads, progress=progress, tell=tell
+            )
+            for output, one in zip(group, found, strict=True):
+                done[output][lang] = one
+    for output, settings in runs.items():
+        sentences_of = {lang: chosen[output, lang] for lang in langs}
+        _write(output, encoder, settings, sentences_of, done[output], progress)
+        if not keep_work:
+            remove_work(output, langs)
     return done
 
 
@@ -164,121 +173,48 @@ def choose_sentences(
     return sentences
 
 
-def remove_work(work: str | Path, langs: Sequence[str]) -> None:
-    """Remove what was kept of these languages, and the folder if it holds nothing else."""
+def remove_work(output: Path, langs: Sequence[str]) -> None:
+    """Remove what was kept of these languages beside a folder, and the place if it holds nothing else."""
     for lang in langs:
-        remove_kept(Path(work) / lang, (_SENTENCES, _STATE, _VECTORS))
-    remove_kept(work, ())
+        remove_kept(_work(output) / lang, (_SENTENCES, STATE, VECTORS))
+    remove_kept(_work(output), ())
 
 
-def _distill(
+def _work(output: Path) -> Path:
+    return output.with_name(f"{output.name}.work")
+
+
+def _read_alike(runs: Mapping[Path, DistillSettings]) -> list[list[Path]]:
+    """The runs in groups that see the same sentences in the same way."""
+    groups: dict[str, list[Path]] = {}
+    for output, settings in runs.items():
+        groups.setdefault(json.dumps(settings.reading(), sort_keys=True), []).append(output)
+    return list(groups.values())
+
+
+def _write(
+    output: Path,
     encoder: Encoder,
-    sentences: Sentences,
     settings: DistillSettings,
-    folder: Path,
-    threads: int | None,
+    sentences: Mapping[str, Sentences],
+    done: Mapping[str, Distilled],
     progress: Progress,
-    tell: Tell,
-) -> Distilled:
-    """Encode and learn, go on with, or reopen."""
-    key = _key(encoder, sentences, settings)
-    finished = folder / _VECTORS
-    found = _finished(finished, key, sentences)
-    if found is not None:
-        tell(f"{sentences.lang} was finished earlier: {finished}")
-        return found
-    kind = X2Static if settings.method == "x2static" else Aggregate
-    learner: X2Static | Aggregate = kind(sentences.counts, encoder.dim, settings, threads)
-    units = shuffled_units(sentences, settings.seed, paragraphs=settings.by_paragraph)
-    bounds = shard_bounds(sentences, units)
-    sizes = [sum(len(unit) for unit in units[a:b]) for a, b in itertools.pairwise(bounds)]
-    keeper = Checkpoint(folder / _STATE, key)
-    saved = keeper.load()
-    begin, spent = 0, {"encoded": 0, "encoder_seconds": 0.0, "static_seconds": 0.0}
-    if saved is not None:
-        learner.restore(saved.tensors, saved.facts["learner"])
-        begin, spent = saved.step, dict(saved.facts["spent"])
-        tell(f"{sentences.lang} goes on after {begin:,} of {settings.epochs * len(sizes):,} shards")
-    total = settings.epochs * sum(sizes)
-    done = sum(size for _, size in zip(range(begin), sizes * settings.epochs, strict=False))
-    step = f"distilling {sentences.lang} (sentences)"
-    for number in range(begin, settings.epochs * len(sizes)):
-        epoch, part = divmod(number, len(sizes))
-        size = sizes[part]
-        began = time.perf_counter()
-        shard = learner.needs(read_shard(sentences, units[bounds[part] : bounds[part + 1]]))
-        prepared = time.perf_counter()
-        spent["static_seconds"] += prepared - began
-        if len(shard):
-            read = shard.units() if settings.reads == "paragraph" else shard.sentences
-            vectors = encoder.words(read, step=step, progress=_within(progress, done, size, total)).vectors
-            encoded = time.perf_counter()
-            learner.learn(shard, vectors, np.random.default_rng([settings.seed, epoch, part]))
-            spent["encoder_seconds"] += encoded - prepared
-            spent["static_seconds"] += time.perf_counter() - encoded
-            spent["encoded"] += len(shard)
-        done += size
-        progress(step, done, total)
-        keeper.save(number + 1, learner.tensors, {"learner": learner.facts, "spent": spent})
-    figures = {**_figures(sentences, learner.facts), **spent}
-    vectors = learner.vectors()
-    with atomic_path(finished) as temporary:
-        save_file({"vectors": vectors}, temporary, metadata={"key": key, "figures": json.dumps(figures)})
-    keeper.remove()
-    return Distilled(Space(sentences.lang, sentences.words, vectors, counts=sentences.counts), figures)
-
-
-def _figures(sentences: Sentences, facts: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("seen", "kept", "too_short", "alone", "parted", "running_words", "types")
-    figures = {name: sentences.facts[name] for name in names}
-    figures |= {"words": len(sentences.words), "coverage": int(sentences.counts.sum()) / sentences.running_words}
-    learned = dict(facts)
-    losses = learned.pop("losses", None)
-    if losses:
-        learned |= {"first_loss": losses[0], "last_loss": losses[-1]}
-    return {**figures, **learned}
-
-
-def _finished(path: Path, key: str, sentences: Sentences) -> Distilled | None:
-    try:
-        with safe_open(str(path), framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if metadata.get("key") != key:
-                return None
-            space = Space(sentences.lang, sentences.words, file.get_tensor("vectors"), counts=sentences.counts)
-            return Distilled(space, json.loads(metadata["figures"]))
-    except (SafetensorError, OSError, ValueError, KeyError):
-        return None  # absent or damaged: made again
-
-
-def _within(progress: Progress, begin: int, size: int, total: int) -> Progress:
-    """Progress over all sentences, from that within a shard."""
-
-    def inner(step: str, done: float, of: float | None) -> None:
-        # A shard is not done before it is learned from.
-        progress(step, begin + 0.99 * size * (done / of if of else 0.0), total)
-
-    return inner
-
-
-def _identity(encoder: Encoder) -> dict[str, Any]:
-    return {
-        "name": encoder.name,
-        "fingerprint": encoder.model.fingerprint(),
-        "layer": str(encoder.layers),
-        "pooling": encoder.pooling,
-        "max_length": encoder.max_length,
-        "dim": encoder.dim,
-    }
-
-
-def _key(encoder: Encoder, sentences: Sentences, settings: DistillSettings) -> str:
-    """Tells runs apart: the same encoder, text and settings give the same key."""
-    identity = _identity(encoder)
-    if not encoder.mapped:
-        identity.pop("name")  # the same weights in another place are the same encoder
-    facts = [identity, sentences.facts["text"], dataclasses.asdict(settings)]
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+) -> None:
+    with atomic_directory(output, marker=_MARKER) as temporary:
+        for lang, one in done.items():
+            one.space.save(temporary / f"{lang}.safetensors", progress=progress)
+        content = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "encoder": identity_of(encoder),
+            "settings": dataclasses.asdict(settings),
+            "languages": {
+                lang: {"text": sentences[lang].facts["text"], "fingerprint": one.space.fingerprint(), **one.figures}
+                for lang, one in done.items()
+            },
+            "versions": _versions(),
+        }
+        (temporary / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
 def _versions() -> dict[str, str]:

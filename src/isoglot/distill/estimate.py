@@ -71,7 +71,7 @@ def estimate_distilling(
     settings = settings or DistillSettings()
     with tempfile.TemporaryDirectory() as folder:
         sentences = choose_sentences(text, settings, Path(folder), progress=progress, tell=tell)
-        units = shuffled_units(sentences, settings.seed, paragraphs=settings.by_paragraph)[:SAMPLE]
+        units = shuffled_units(sentences, paragraphs=settings.by_paragraph)[:SAMPLE]
         shard = read_shard(sentences, units)
         timed = estimate_encoding(encoder, shard.units() if settings.reads == "paragraph" else shard.sentences)
         seconds = settings.epochs * timed.seconds * sentences.running_words / max(timed.words, 1)

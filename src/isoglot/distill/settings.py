@@ -28,6 +28,8 @@ class DistillSettings:
         batch: sentences (or paragraphs, where these are read or predicted from) whose targets make one step.
         clamp: scores beyond this, either way, teach nothing.
         epochs: passes over the text; each encodes it again unless the encoder has a cache.
+        repeats: of "x2static", how often a portion of the text is learned from while it is in memory, with other words
+            thinned out and other negatives: nearly as good as epochs on little text, and costs no encoding.
         occurrences: of "aggregate", the most contexts of a word; None: all. Sentences without need are not encoded.
         min_count: words that occur less often in the chosen sentences get no vector.
         max_words: only so many words, the most frequent ones.
@@ -50,6 +52,7 @@ class DistillSettings:
     batch: int = 128
     clamp: float = 20.0
     epochs: int = 1
+    repeats: int = 1
     occurrences: int | None = None
     min_count: int = 10
     max_words: int = 200_000
@@ -67,7 +70,7 @@ class DistillSettings:
         for name, known in (("method", self.methods), ("context", self.units), ("reads", self.units)):
             if getattr(self, name) not in known:
                 raise ConfigError(f"no {name} {getattr(self, name)!r}", remedy=f"choose one of: {', '.join(known)}")
-        least_one = ("negatives", "batch", "epochs", "min_count", "max_words", "min_tokens", "min_sentences")
+        least_one = ("negatives", "batch", "epochs", "repeats", "min_count", "max_words", "min_tokens", "min_sentences")
         for name in (*least_one, "max_sentences", "occurrences"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -76,13 +79,18 @@ class DistillSettings:
             raise ConfigError("rate, sample and clamp must be positive, and power not negative")
         if self.seed < 0:
             raise ConfigError(f"a seed is a number from 0 on, not {self.seed}")
-        if self.method == "aggregate" and self.epochs > 1:
-            raise ConfigError("an aggregate needs one pass over the text", where="epochs", remedy="leave epochs out")
+        for name in ("epochs", "repeats"):
+            if self.method == "aggregate" and getattr(self, name) > 1:
+                raise ConfigError("an aggregate needs one pass over the text", where=name, remedy=f"leave {name} out")
 
     @property
     def by_paragraph(self) -> bool:
         """Whether the sentences of a paragraph have to stay together."""
         return "paragraph" in (self.reads, self.context if self.method == "x2static" else "")
+
+    def reading(self) -> dict[str, Any]:
+        """What decides about the sentences that are encoded and how: runs that agree here can share a pass."""
+        return {**self.selection(), "reads": self.reads, "by_paragraph": self.by_paragraph}
 
     def selection(self) -> dict[str, Any]:
         """What decides about sentences and vocabulary."""

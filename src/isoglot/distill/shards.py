@@ -1,7 +1,7 @@
 """Sentences in the portions that are encoded and learned from together: as many as fit into memory with their vectors.
 
-What stands in a shard follows from the seed alone, so a run that was killed finds the same shards, and an encoder with
-a cache finds them in every epoch.
+What stands in a shard follows from the text alone: a run that was killed finds the same shards, and an encoder with a
+cache finds them in every epoch and with every seed.
 """
 
 from __future__ import annotations
@@ -55,10 +55,14 @@ class Shard:
         return Shard([self.sentences[i] for i in kept], self.rows[words], *renumbered)
 
 
-def shuffled_units(sentences: Sentences, seed: int, *, paragraphs: bool) -> list[range]:
-    """Sentence numbers of all units, a sentence or a paragraph each, in an order drawn with the seed."""
+def shuffled_units(sentences: Sentences, *, paragraphs: bool) -> list[range]:
+    """Sentence numbers of all units, a sentence or a paragraph each, in random order.
+
+    The order is the same for every seed, so that several can share one pass, or a cache; a seed draws the order within
+    a shard.
+    """
     bounds = sentences.paragraphs if paragraphs else np.arange(len(sentences) + 1)
-    order = np.random.default_rng([seed, 0x0D]).permutation(len(bounds) - 1)
+    order = np.random.default_rng(0x0D).permutation(len(bounds) - 1)
     return [range(first, last) for first, last in zip(bounds[order].tolist(), bounds[order + 1].tolist(), strict=True)]
 
 

@@ -91,12 +91,11 @@ class X2Static:
 
     def learn(self, shard: Shard, vectors: FloatMatrix, random: np.random.Generator) -> None:
         """Learn from a shard whose running words have these vectors, (words, d)."""
-        examples = draw_examples(shard, vectors, self._keep, self._table, self._settings, random)
-        if not len(examples):
-            return
-        loss = train_examples(self._adam, examples, self._settings, threads=self._threads)
-        self._targets += len(examples)
-        self._losses.append(loss)
+        for _ in range(self._settings.repeats):
+            examples = draw_examples(shard, vectors, self._keep, self._table, self._settings, random)
+            if len(examples):
+                self._losses.append(train_examples(self._adam, examples, self._settings, threads=self._threads))
+                self._targets += len(examples)
 
     def vectors(self) -> FloatMatrix:
         """What was learned, (V, d)."""

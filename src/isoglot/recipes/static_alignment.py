@@ -41,7 +41,10 @@ from isoglot.tasks import bli
 __all__ = ["CRITERIA", "StaticAlignment", "StaticChoice", "align_static", "check_static_output", "remove_work"]
 
 #: Criteria that can choose, and whether more of each is better.
-CRITERIA: Mapping[str, bool] = {"semantic": True, "structural": False}
+CRITERIA: Mapping[str, bool] = {"semantic": True, "structural": False, "dictionary": True}
+#: P@1 of induced pairs that the map has not seen. Only for pairs from other vectors: those that the vectors have found
+#: themselves, where they are, speak for leaving them there.
+BY_DICTIONARY = "dictionary"
 #: Share of the induced pairs that the map which is judged does not see.
 HELD_OUT = 0.2
 #: With fewer induced pairs than these nothing is aligned.
@@ -100,7 +103,7 @@ def align_static(
     aligner: str | Aligner = "vecmap",
     dictionary_from: Mapping[str, Space] | None = None,
     lexicons: Mapping[tuple[str, str], Lexicon] | None = None,
-    criterion: str = "semantic",
+    criterion: str | None = None,
     frequent: int = 15_000,
     seed: int = 0,
     work: str | Path | None = None,
@@ -121,22 +124,27 @@ def align_static(
         aligner: supervised and linear, learns from the induced dictionary.
         dictionary_from: other vectors to induce the dictionary on, such as fastText's, of the pivot and of some or all
             of the others.
+        criterion: "semantic", the mean cosine of translations found, "structural", or "dictionary", the share of
+            induced pairs found that the map has not seen. Default: "dictionary" for languages of `dictionary_from`, as
+            words written alike share word pieces and lie close in an encoder whether they mean the same or not, which
+            misleads a cosine; else "semantic".
         lexicons: test dictionaries by (source, target); they only give P@1 and change nothing.
         frequent: dictionaries and the criterion go by so many most frequent words of each side.
         work: a folder where finished languages are kept, so that a killed run goes on there.
         tell: is told in a line what one may want to know.
     """
     others = _check(spaces, pivot, dictionary_from, criterion, frequent)
+    given = dict(dictionary_from or {})
+    criteria = {lang: criterion or (BY_DICTIONARY if lang in given else "semantic") for lang in others}
     spaces = {lang: _ordered(lang, space) for lang, space in spaces.items()}
     method = named_aligner(aligner, {"seed": seed}) if isinstance(aligner, str) else aligner
     check_learner(method)
-    given = dict(dictionary_from or {})
     inducers: dict[str, str | Aligner] = {}
     for lang in others:
         chosen = inducer if inducer is not None else ("vecmap-unsupervised" if lang in given else AS_IS)
         inducers[lang] = check_inducer(chosen, seed)
     settings = {
-        "criterion": criterion,
+        "criteria": criteria,
         "frequent": frequent,
         "seed": seed,
         "aligner": {"method": method.method.name, **dataclasses.asdict(method)},
@@ -158,7 +166,7 @@ def align_static(
         else:
             found = _align_one(
                 src, tgt, induced_on, "other vectors" if lang in given else "own vectors", inducers[lang], method,
-                criterion, frequent, seed, None if place is None else place / _CHECKPOINT, progress,
+                criteria[lang], frequent, seed, None if place is None else place / _CHECKPOINT, progress,
             )  # fmt: skip
             if place is not None:
                 found[1].save(place / _ALIGNMENT)
@@ -221,13 +229,18 @@ def _align_one(
     if len(pairs) < MIN_PAIRS:
         return StaticChoice(src.lang, induction, criterion, None, None, False), unaligned
     shuffled = pairs[np.random.default_rng(seed).permutation(len(pairs))]
-    seen = shuffled[round(HELD_OUT * len(pairs)) :]
+    unseen, seen = np.split(shuffled, [round(HELD_OUT * len(pairs))])
     judged = onto_target(method.fit(src, tgt, seen, progress=progress))
-    others = np.setdiff1d(np.arange(min(frequent, len(src))), seen[:, 0])
-    before, after = (
-        _criterion(one.transform(src, "src").vectors, one.transform(tgt, "tgt").vectors, others, frequent, criterion)
-        for one in (unaligned, judged)
-    )
+    if criterion == BY_DICTIONARY:
+        before, after = (_found(one, src, tgt, unseen, progress) for one in (unaligned, judged))
+    else:
+        others = np.setdiff1d(np.arange(min(frequent, len(src))), seen[:, 0])
+        before, after = (
+            _criterion(
+                one.transform(src, "src").vectors, one.transform(tgt, "tgt").vectors, others, frequent, criterion
+            )
+            for one in (unaligned, judged)
+        )
     better = after > before if CRITERIA[criterion] else after < before
     whole = onto_target(method.fit(src, tgt, pairs, progress=progress))
     chance = _chance(unaligned, src, tgt, pairs, induction, seed) if better else None
@@ -250,6 +263,13 @@ def _chance(
 
 def _criterion(X: FloatMatrix, Y: FloatMatrix, rows: IntVector, frequent: int, criterion: str) -> float:
     return float(getattr(measure(X[rows], Y[:frequent]), criterion))
+
+
+def _found(one: Alignment, src: Space, tgt: Space, pairs: IntVector, progress: Progress) -> float:
+    """P@1 of these pairs by CSLS."""
+    lexicon = Lexicon([(src.words[i], tgt.words[j]) for i, j in pairs], src.lang, tgt.lang)
+    spaces = one.transform(src, "src"), one.transform(tgt, "tgt")
+    return bli(*spaces, lexicon, ks=(1,), bootstrap=0, progress=progress)[0].value
 
 
 def _ordered(lang: str, space: Space) -> Space:
@@ -298,7 +318,8 @@ def remove_work(work: str | Path) -> None:
 
 
 def _key(settings: Mapping[str, Any], lang: str, pivot: str, *spaces: Space) -> str:
-    own = {**settings, "inducers": settings["inducers"][lang], "pivot": pivot, "isoglot": isoglot.__version__}
+    own = {name: value[lang] if name in ("inducers", "criteria") else value for name, value in settings.items()}
+    own |= {"pivot": pivot, "isoglot": isoglot.__version__}
     what = json.dumps([own, [space.fingerprint() for space in spaces]], sort_keys=True)
     return hashlib.sha256(what.encode()).hexdigest()[:16]
 
@@ -308,7 +329,7 @@ def _named(inducer: str | Aligner) -> Any:
 
 
 def _check(
-    spaces: Mapping[str, Space], pivot: str, given: Mapping[str, Space] | None, criterion: str, frequent: int
+    spaces: Mapping[str, Space], pivot: str, given: Mapping[str, Space] | None, criterion: str | None, frequent: int
 ) -> list[str]:
     """The languages other than the pivot, if all is as it should be."""
     if pivot not in spaces:
@@ -331,8 +352,15 @@ def _check(
             )
     if given and pivot not in given:
         raise ConfigError(f"vectors to induce the dictionary on are missing for the pivot {pivot!r}")
-    if criterion not in CRITERIA:
+    if criterion is not None and criterion not in CRITERIA:
         raise ConfigError(f"unknown criterion {criterion!r}", remedy=f"choose one of: {', '.join(CRITERIA)}")
+    without = [lang for lang in others if lang not in (given or {})]
+    if criterion == BY_DICTIONARY and without:
+        raise ConfigError(
+            f"{criterion} needs other vectors to induce the dictionary on, and {without[0]} has none",
+            where="criterion",
+            remedy="give them (--from-vectors), or choose semantic",
+        )
     if frequent < MIN_PAIRS:
         raise ConfigError(f"must be at least {MIN_PAIRS}, not {frequent}", where="frequent")
     return others

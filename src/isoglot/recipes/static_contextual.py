@@ -16,11 +16,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from isoglot.encoders import Encoder
+from isoglot.encoders.layers import parse_layers
 from isoglot.encoders.model import load_masked_model
 from isoglot.errors import InputError
 from isoglot.files import sha256_of_file
@@ -33,10 +34,12 @@ from isoglot.recipes.static_contextual_words import (
     aligned_vectors,
     distilled_vectors,
     judged_words,
+    mean_of_words,
     read_vectors,
     states_of,
     translated_words,
 )
+from isoglot.spaces import FloatMatrix
 from isoglot.tasks import encode_words, tatoeba
 from isoglot.training.checkpoint import read_json
 from isoglot.training.export import RUN, check_export
@@ -69,7 +72,8 @@ def static_contextual(
         tell(f"{objective} is left out: {reason}")
     identity = [encoder.model.fingerprint(), texts]
     static, aligned = run.static(encoder, identity)
-    rows = run.encoders(folder, identity, aligned, skipped)
+    teachers = [] if not tests.sentences or len(skipped) == len(OBJECTIVES) else run.teachers(aligned)
+    rows = run.encoders(folder, encoder.model.depth, identity, aligned, skipped)
     document = {
         "experiment": experiment.record(),
         "encoder": {
@@ -77,9 +81,11 @@ def static_contextual(
             "layers": encoder.model.depth,
             "width": encoder.model.width,
             "static_layer": str(encoder.layers),
+            "tested_layer": experiment.layers_of(encoder.model.depth)[1],
             **made,
         },
         "static": static,
+        "teachers": teachers,
         "encoders": rows,
         "skipped": skipped,
         "paper": PAPER,
@@ -90,17 +96,19 @@ def static_contextual(
 def open_start(experiment: Experiment, folder: str, progress: Progress = silent) -> tuple[Encoder, dict[str, str]]:
     """The encoder at the layer that is distilled, and objectives that it cannot be trained by, with the reason."""
     # Another copy: one that was given its head is no longer told by the same fingerprint.
-    copy = Encoder(folder, layer=experiment.test_layer, device=experiment.device, progress=progress)
-    layer = experiment.layer or max(1, copy.model.depth // 2)
+    copy = Encoder(folder, device=experiment.device, progress=progress)
+    layer, tested = experiment.layers_of(copy.model.depth)
+    parse_layers(tested, copy.model.depth)  # what cannot be tested is told before anything is made
     encoder = Encoder(folder, layer=layer, device=experiment.device, cache=experiment.cache, progress=progress)
+    pivot = experiment.aligning.pivot
     try:
         load_masked_model(copy.model)
         Vocabulary.of(copy.model.tokenizer)
     except InputError as error:
         return encoder, dict.fromkeys(OBJECTIVES, f"{folder}: {error.what}")
-    if encoder.dim != copy.model.width:
-        reason = f"static vectors have {encoder.dim} dimensions, the encoder {copy.model.width}"
-        return encoder, {"static-mse": reason}
+    dim = encoder.dim if experiment.towards in METHODS else read_vectors(Path(experiment.towards), [pivot])[pivot].dim
+    if dim != copy.model.width:
+        return encoder, {"static-mse": f"static vectors have {dim} dimensions, the encoder {copy.model.width}"}
     return encoder, {}
 
 
@@ -142,13 +150,14 @@ class _Run:
         """Figures of all static vectors, and where the aligned ones are, by method and seed."""
         experiment, tests, pivot = self.experiment, self.tests, self.experiment.aligning.pivot
         rows, aligned = [], {}
-        for method, seed in self._distillings():
-            self.tell(f"static vectors by {method}, seed {seed}")
-            settings = experiment.distilling(method, seed)
-            distilled, figures = distilled_vectors(
-                encoder, experiment.texts, settings, self.output / "static", identity,
-                progress=self.progress, tell=self.tell,
-            )  # fmt: skip
+        distillings = self._distillings()
+        self.tell(f"static vectors: {', '.join(f'{method}, seed {seed}' for method, seed in distillings)}")
+        made = distilled_vectors(
+            encoder, experiment.texts, [experiment.distilling(*one) for one in distillings], self.output / "static",
+            identity, progress=self.progress, tell=self.tell,
+        )  # fmt: skip
+        for (method, seed), (distilled, figures) in zip(distillings, made, strict=True):
+            self.tell(f"aligning those of {method}, seed {seed}")
             place, choices = aligned_vectors(
                 distilled, figures, experiment.aligning, self.output / "aligned", seed=seed,
                 progress=self.progress, tell=self.tell,
@@ -170,17 +179,45 @@ class _Run:
                 }
 
             facts = {"method": method, "seed": seed, "distilled": figures, "choices": choices}
-            key = run_key(distilled.name, place.name, tests.digest())
+            key = run_key(distilled.name, place.name, tests.digest(), "words of like and of different form")
             rows.append(kept_or_measured(self.output / "runs" / f"{method}-seed{seed}.json", key, facts, measured))
         return rows, aligned
 
+    def teachers(self, aligned: Mapping[tuple[str, int], Path]) -> list[dict[str, Any]]:
+        """What the vectors that encoders are trained towards find by themselves: sentences as means of their words."""
+        experiment, rows, seen = self.experiment, [], set()
+        for seed in experiment.all_seeds:
+            place, identity = self._teacher(aligned, seed)
+            if place in seen:
+                continue
+            seen.add(place)
+
+            def measured(place: Path = place) -> dict[str, Any]:
+                spaces, settings = read_vectors(place, experiment.texts), experiment.distilling("aggregate", 0)
+                return {
+                    "retrieval": self._retrieved(
+                        lambda lang, texts: mean_of_words(spaces[lang], texts, settings, self.progress)
+                    )
+                }
+
+            key = run_key(identity, experiment.distill, self.tests.digest())
+            facts = {"seed": seed, "vectors": place.name}
+            rows.append(kept_or_measured(self.output / "runs" / f"teacher-seed{seed}.json", key, facts, measured))
+        return rows
+
     def encoders(
-        self, start: str, identity: Any, aligned: Mapping[tuple[str, int], Path], skipped: Mapping[str, str]
+        self,
+        start: str,
+        depth: int,
+        identity: Any,
+        aligned: Mapping[tuple[str, int], Path],
+        skipped: Mapping[str, str],
     ) -> list[dict[str, Any]]:
         """Figures of the encoder as it was and of all that go on from it, seed after seed."""
         experiment = self.experiment
         words = next(iter(aligned.values()))  # the vocabularies are the same in all
-        rows = [self._tested("start", None, run_key(identity), start, words, dict)]
+        layer = experiment.layers_of(depth)[1]
+        rows = [self._tested("start", None, run_key(identity), start, layer, words, dict)]
         jobs = [(seed, one) for seed in experiment.all_seeds for one in OBJECTIVES if one not in skipped]
         for number, (seed, objective) in enumerate(jobs, start=1):
             self.tell(f"training {number} of {len(jobs)}: {objective}, seed {seed}")
@@ -190,7 +227,7 @@ class _Run:
             key = run_key(identity, _settings(recipe), teacher if static else None)
             recipe = dataclasses.replace(recipe, output=self.output / "models" / f"{objective}-seed{seed}-{key[:8]}")
             train = functools.partial(self._train, recipe)
-            rows.append(self._tested(objective, seed, key, str(recipe.output), words, train))
+            rows.append(self._tested(objective, seed, key, str(recipe.output), layer, words, train))
         return rows
 
     def _teacher(self, aligned: Mapping[tuple[str, int], Path], seed: int) -> tuple[Path, Any]:
@@ -220,25 +257,40 @@ class _Run:
         return prepare(recipe, device=device, watch=self.watch, tell=self.tell, progress=self.progress)
 
     def _tested(
-        self, objective: str, seed: int | None, key: str, folder: str, words: Path, train: Callable[[], dict[str, Any]]
+        self,
+        objective: str,
+        seed: int | None,
+        key: str,
+        folder: str,
+        layer: str,
+        words: Path,
+        train: Callable[[], dict[str, Any]],
     ) -> dict[str, Any]:
         experiment, tests, pivot = self.experiment, self.tests, self.experiment.aligning.pivot
 
         def measured() -> dict[str, Any]:
             facts = train()
-            encoder = Encoder(folder, layer=experiment.test_layer, device=experiment.device)
-            return {**facts, "retrieval": self._retrieved(encoder), "words": self._words(encoder, words, pivot)}
+            encoder = Encoder(folder, layer=layer, device=experiment.device)
+            return {
+                **facts,
+                "retrieval": self._retrieved(lambda _, texts: encoder.sentences(texts, progress=self.progress)),
+                "words": self._words(encoder, words, pivot),
+            }
 
-        whole = run_key(key, experiment.test_layer, experiment.words, words.name, tests.digest())
+        whole = run_key(key, layer, experiment.words, words.name, tests.digest())
         name = objective if seed is None else f"{objective}-seed{seed}"
         facts = {"objective": objective, "seed": seed}
         return kept_or_measured(self.output / "runs" / f"{name}.json", whole, facts, measured)
 
-    def _retrieved(self, encoder: Encoder) -> dict[str, Any]:
-        """By language and score, P@1 of sentences: to the pivot, from it, and the mean of both with its interval."""
+    def _retrieved(self, vectors: Callable[[str, Sequence[str]], FloatMatrix]) -> dict[str, Any]:
+        """By language and score, P@1 of sentences: to the pivot, from it, and the mean of both with its interval.
+
+        Args:
+            vectors: of the sentences of a language.
+        """
         found: dict[str, Any] = {}
         for lang, text in self.tests.sentences.items():
-            X, Y = (encoder.sentences(side, progress=self.progress) for side in (text.src, text.tgt))
+            X, Y = vectors(lang, text.src), vectors(self.experiment.aligning.pivot, text.tgt)
             found[lang] = {}
             for score in ("cosine", "csls"):
                 both, there, back = tatoeba(

@@ -99,14 +99,10 @@ def _distillings(experiment: Experiment, encoder: Encoder, progress: Progress) -
         estimate_distilling(encoder, TextFile(lang, path), settings, progress=progress).seconds
         for lang, path in experiment.texts.items()
     )
-    cached = experiment.cache is not None
-    one, passes = once / settings.epochs, 1 if cached else settings.epochs
-    # Every seed reads the text in another order, which a cache has not seen; the means read it in the first one's.
-    name = (
-        "x2static, each of which encodes the text anew" if passes == 1 else f"x2static, the text encoded {passes} times"
-    )
-    stages = [Stage(name, experiment.seeds, one * passes * experiment.seeds)]
-    return [*stages, Stage("means over contexts", 1, 0.0 if cached else one)]
+    # All seeds and the means share a pass.
+    passes = 1 if experiment.cache is not None else settings.epochs
+    name = "static vectors of all seeds and means over contexts, the text encoded "
+    return [Stage(name + ("once" if passes == 1 else f"{passes} times"), 1, once / settings.epochs * passes)]
 
 
 def _stand_ins(experiment: Experiment, dim: int, folder: Path) -> dict[str, str]:

@@ -40,7 +40,7 @@ class Experiment:
         texts: by language, files of monolingual text.
         encoder: a name or folder; None: a small one is trained on the texts first.
         layer: of the encoder that static vectors are taken from; None: the middle one, as 6 of 12.
-        test_layer: that sentences are searched with, and words that stand alone.
+        test_layer: that sentences are searched with, and words that stand alone; None: where 7 of 12 would be.
         distill, training: settings other than the defaults, see `DistillSettings` and `TrainingSettings`.
         fresh, pretraining: size of a new encoder and settings of its training, see `FreshEncoder`.
         towards: the method whose aligned vectors the encoder is trained towards, or a folder of other aligned vectors.
@@ -48,14 +48,14 @@ class Experiment:
         lines: of each text that the encoder is trained on, at most.
         words: most frequent ones of each language that are encoded alone and translated.
         seeds: runs of all that depends on chance, with `seed` and the numbers after it.
-        cache: a folder for vectors of running words: further epochs of X2Static and the means read them there.
+        cache: a folder for vectors of running words: further epochs of X2Static read them there.
     """
 
     texts: Mapping[str, Path]
     encoder: str | None = None
     aligning: Aligning = dataclasses.field(default_factory=Aligning)
     layer: str | None = None
-    test_layer: str = "-1"
+    test_layer: str | None = None
     distill: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     training: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     fresh: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -105,18 +105,27 @@ class Experiment:
         if self.encoder is None:
             fresh = self.new_encoder(Path()).fresh
             assert fresh is not None
-            for layer in (self.layer or 1, self.test_layer):
+            for layer in self.layers_of(fresh.layers):
                 parse_layers(layer, fresh.layers)
 
     @property
     def all_seeds(self) -> range:
         return range(self.seed, self.seed + self.seeds)
 
+    def layers_of(self, depth: int) -> tuple[str, str]:
+        """The layers of an encoder with so many that static vectors are taken from, and that is tested.
+
+        >>> Experiment({"en": Path("en.txt"), "de": Path("de.txt")}).layers_of(12)
+        ('6', '7')
+        """
+        return self.layer or str(max(1, depth // 2)), self.test_layer or str(max(1, round(depth * 7 / 12)))
+
     def distilling(self, method: str, seed: int) -> DistillSettings:
         """Settings of a method; both read the same sentences and keep the same words, so that figures compare."""
         given = dict(self.distill)
         if method == "aggregate":
             given.pop("epochs", None)
+            given.pop("repeats", None)
         return read_settings(DistillSettings, {**given, "method": method, "seed": seed}, "distill")
 
     def new_encoder(self, output: Path) -> Recipe:

@@ -25,6 +25,7 @@ Table = tuple[list[str], list[list[str]]]
 WAYS = {"x2static": "X2Static", "aggregate": "means over contexts"}
 NAMES = {("x2static", "as distilled"): "X2S-M", ("x2static", "aligned"): "X2S-MA"}
 ENCODERS = {
+    "teacher": "static vectors alone",
     "start": "as it was",
     "mlm": "MLM only",
     "static-mse": "MLM + MSE",
@@ -49,8 +50,9 @@ def translation_rows(document: Record) -> Table:
         ]
         printed = PAPER["bli"].get(state, {}) if method == "x2static" else {}
         theirs = [_cell(printed.get(name), 4) for name in ("from pivot", "to pivot")]
-        rows.append([_way(method, state), *ours, str(len(own)), *theirs])
-    head = ["vectors", f"{pivot}-xx", f"xx-{pivot}", "seeds", "paper: en-xx", "paper: xx-en"]
+        different = _over_seeds([mean_translation(one, what="different") for one in own])
+        rows.append([_way(method, state), *ours, different, str(len(own)), *theirs])
+    head = ["vectors", f"{pivot}-xx", f"xx-{pivot}", "other form", "seeds", "paper: en-xx", "paper: xx-en"]
     tested = any(row["bli"]["as distilled"] for row in document["static"])
     return head, rows if tested else []
 
@@ -84,8 +86,9 @@ def choice_rows(document: Record) -> Table:
             figures = [_cell(one[name]) for name in ("before", "after")]
             kept = "aligned" if one["aligned"] else "as it was"
             pairs = f"{one['induction']['pairs']:,}"
-            rows.append([WAYS[row["method"]], str(row["seed"]), lang, one["induction"]["by"], pairs, *figures, kept])
-    return ["vectors", "seed", "language", "induced by", "pairs", "semantic before", "aligned", "kept"], rows
+            induced = [one["induction"]["by"], pairs, one["criterion"]]
+            rows.append([WAYS[row["method"]], str(row["seed"]), lang, *induced, *figures, kept])
+    return ["vectors", "seed", "language", "induced by", "pairs", "criterion", "before", "aligned", "kept"], rows
 
 
 def similarity_rows(document: Record) -> Table:
@@ -107,7 +110,7 @@ def encoder_rows(document: Record) -> Table:
     for objective, own in _objectives(document).items():
         found = [[mean_retrieval(row["retrieval"], score) for row in own] for score in ("cosine", "csls")]
         to_pivot = [mean_retrieval(row["retrieval"], "cosine", "to pivot") for row in own]
-        words = [mean_translation(row["words"]) for row in own]
+        words = [mean_translation(row.get("words", {})) for row in own]
         losses = _losses(document, objective)
         figures: list[Sequence[float | None]] = [*found, to_pivot, words, losses]
         rows.append(
@@ -154,7 +157,9 @@ def write_static_page(path: str | Path, document: Record) -> None:
             "Words translated",
             translation_rows(document),
             "P@1 by CSLS over test words that are in both vocabularies; means over languages, ± the standard deviation "
-            "over seeds. Normalised: as the aligner sees them, without any map. Means over contexts have no seed.",
+            "over seeds. Other form: pairs whose two words are not written alike, which shared word pieces do not give "
+            "away, both directions. Normalised: as the aligner sees them, without any map. Means over contexts have no "
+            "seed.",
         ),
         _section("Words by language", language_rows(document), "The first seed; intervals by resampling test words."),
         _section(
@@ -167,7 +172,9 @@ def write_static_page(path: str | Path, document: Record) -> None:
             "Trained with masked tokens (MLM) and towards static vectors, all for as many steps. Cosine and CSLS: P@1 "
             "of sentences among translations, means over languages and, but for one column, both directions. Words "
             "alone: P@1 of words encoded without a sentence. MLM loss and perplexity: of held out text, by the weights "
-            "of the step that guesses it best, which are kept. Paper: Tatoeba.",
+            "of the step that guesses it best, which are kept. Static vectors alone: sentences as means of the vectors "
+            "that their words are trained towards; nobody learns more from a teacher than the teacher knows. "
+            "Paper: Tatoeba.",
         ),
     ]
     head, cells = retrieval_rows(document)
@@ -196,7 +203,7 @@ def _section(title: str, found: Table, lead: str) -> Section:
 def _encoder_facts(document: Record) -> list[list[str]]:
     own = document["encoder"]
     facts = [["encoder", own["name"]], ["layers", str(own["layers"])], ["dimensions", str(own["width"])]]
-    facts += [["static vectors out of layer", own["static_layer"]]]
+    facts += [["static vectors out of layer", own["static_layer"]], ["tested layer", own["tested_layer"]]]
     if "training" in own:
         training = own["training"]
         facts += [
@@ -263,7 +270,8 @@ def _ways(document: Record) -> list[tuple[str, str]]:
 
 
 def _objectives(document: Record) -> dict[str, list[Record]]:
-    found: dict[str, list[Record]] = {}
+    """Rows by what was trained, and first those of the vectors that it was trained towards."""
+    found: dict[str, list[Record]] = {"teacher": document["teachers"]} if document["teachers"] else {}
     for row in document["encoders"]:
         found.setdefault(row["objective"], []).append(row)
     return {name: found[name] for name in ENCODERS if name in found}
@@ -277,13 +285,14 @@ def _losses(document: Record, objective: str) -> list[float]:
 
 
 def _seconds(document: Record) -> float:
-    rows = (*document["static"], *document["encoders"], document["encoder"])
-    distilled = sum(
-        float(one["encoder_seconds"]) + float(one["static_seconds"])
-        for row in document["static"]
-        for one in row["distilled"].values()
-    )
-    return distilled + sum(float(row.get("seconds", 0)) for row in rows)
+    rows = (*document["static"], *document["teachers"], *document["encoders"], document["encoder"])
+    encoded: dict[str, float] = {}  # by language, once for all that share a pass
+    learned = 0.0
+    for row in document["static"]:
+        for lang, one in row["distilled"].items():
+            encoded[lang] = max(encoded.get(lang, 0.0), float(one["encoder_seconds"]))
+            learned += float(one["static_seconds"])
+    return sum(encoded.values()) + learned + sum(float(row.get("seconds", 0)) for row in rows)
 
 
 def _plain(value: Any) -> str:

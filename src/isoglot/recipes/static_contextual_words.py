@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from isoglot.aligners.identity import Identity
 from isoglot.aligners.table import aligner
-from isoglot.distill import DistillSettings, distill_texts
+from isoglot.distill import DistillSettings, distill_together
 from isoglot.encoders import Encoder
 from isoglot.errors import InputError
 from isoglot.files import sha256_of_file
@@ -23,8 +25,9 @@ from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.recipes.kept import run_key
 from isoglot.recipes.static_alignment import align_static, remove_work
-from isoglot.spaces import Space
+from isoglot.spaces import FloatMatrix, Space
 from isoglot.tasks import Result, WordPair, bli, similarity
+from isoglot.text import lower_case, segmenter
 
 __all__ = [
     "STATES",
@@ -33,6 +36,7 @@ __all__ = [
     "aligned_vectors",
     "distilled_vectors",
     "judged_words",
+    "mean_of_words",
     "read_vectors",
     "states_of",
     "translated_words",
@@ -68,24 +72,29 @@ class Aligning:
 def distilled_vectors(
     encoder: Encoder,
     texts: Mapping[str, Path],
-    settings: DistillSettings,
+    settings: Sequence[DistillSettings],
     folder: Path,
     identity: Any,
     *,
     progress: Progress = silent,
     tell: Tell = lambda line: None,
-) -> tuple[Path, dict[str, Any]]:
-    """The folder with the vectors of each language, made unless it is there, and its figures by language.
+) -> list[tuple[Path, dict[str, Any]]]:
+    """For each of these settings the folder with the vectors of all languages, and its figures by language.
+
+    Those that are not there yet are made in one pass over the texts.
 
     Args:
         identity: of encoder and texts.
     """
-    key = run_key(identity, str(encoder.layers), dataclasses.asdict(settings))
-    place = folder / f"{settings.method}-seed{settings.seed}-{key[:8]}"
-    if not (place / "config.json").exists():
+    places = {}
+    for one in settings:
+        key = run_key(identity, str(encoder.layers), dataclasses.asdict(one))
+        places[folder / f"{one.method}-seed{one.seed}-{key[:8]}"] = one
+    missing = {place: one for place, one in places.items() if not (place / "config.json").exists()}
+    if missing:
         files = [TextFile(lang, path) for lang, path in texts.items()]
-        distill_texts(encoder, files, place, settings, progress=progress, tell=tell)
-    return place, json.loads((place / "config.json").read_text("utf-8"))["languages"]
+        distill_together(encoder, files, missing, progress=progress, tell=tell)
+    return [(place, json.loads((place / "config.json").read_text("utf-8"))["languages"]) for place in places]
 
 
 def aligned_vectors(
@@ -99,7 +108,7 @@ def aligned_vectors(
     tell: Tell = lambda line: None,
 ) -> tuple[Path, dict[str, Any]]:
     """The folder with vectors in the pivot's space, made unless it is there, and what became of each language."""
-    key = run_key(distilled.name, aligning.key(), seed)
+    key = run_key(distilled.name, aligning.key(), seed, "chosen by dictionaries of other vectors")
     place = folder / f"{distilled.name.rpartition('-')[0]}-{key[:8]}"
     if not (place / "config.json").exists():
         spaces = read_vectors(distilled, languages)
@@ -123,10 +132,28 @@ def states_of(
     return dict(zip(STATES, states, strict=True))
 
 
-def read_vectors(folder: Path, languages: Mapping[str, Any]) -> dict[str, Space]:
+def read_vectors(folder: Path, languages: Iterable[str]) -> dict[str, Space]:
     """The vectors of a folder by language."""
     # Such files are as quick to read as any cache.
     return {lang: Space.load(folder / f"{lang}.safetensors", lang=lang, cache=False) for lang in languages}
+
+
+def mean_of_words(
+    space: Space, texts: Sequence[str], settings: DistillSettings, progress: Progress = silent
+) -> FloatMatrix:
+    """A vector for every text, the mean of its words' (n, d); zero where none of them has one.
+
+    Args:
+        settings: how lines become words.
+    """
+    split = segmenter(settings.segmenter, space.lang)
+    means = np.zeros((len(texts), space.dim), dtype=np.float32)
+    for number, text in enumerate(texts):
+        rows = space.rows(split(lower_case(text, space.lang) if settings.lower else text))
+        if (rows >= 0).any():
+            means[number] = space.vectors[rows[rows >= 0]].mean(axis=0)
+    progress(f"words of {space.lang} sentences", len(texts), len(texts))
+    return means
 
 
 def translated_words(
@@ -138,6 +165,9 @@ def translated_words(
     progress: Progress = silent,
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """By language and direction, P@1 of translating words (CSLS), its interval, and how many words could be asked.
+
+    `different` is P@1 of the pairs whose two words are not written alike, which shared word pieces do not give away;
+    None without such pairs.
 
     Args:
         lexicons: by language, from the pivot. One without any pair in both vocabularies gives no figures.
@@ -151,8 +181,16 @@ def translated_words(
             results = bli(spaces[source], spaces[target], test, ks=(1,), seed=seed, progress=progress)
             one, full = (result for result in results if result.metric == "P@1")
             figure = {**_figure(one), "full": full.value, "pairs": covered, "test_pairs": len(lexicon)}
+            figure["different"] = _different(spaces[source], spaces[target], test)
             found.setdefault(lang, {})[f"{source}-{target}"] = figure
     return found
+
+
+def _different(src: Space, tgt: Space, test: Lexicon) -> float | None:
+    other = test.without_identical()
+    if not len(other.restrict(src, tgt)):
+        return None
+    return bli(src, tgt, other, ks=(1,), bootstrap=0)[0].value
 
 
 def judged_words(spaces: Mapping[str, Space], sets: Judged, *, seed: int = 0) -> dict[str, dict[str, Any]]:

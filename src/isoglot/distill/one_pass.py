@@ -1,0 +1,210 @@
+"""One pass over the sentences of a language: shard by shard encoded, and learned from by one run or several.
+
+Vectors of running words are never stored, unless the encoder has a cache. Each run has a folder for its state and its
+finished vectors, so that a killed pass goes on, and a run that is finished already is not made again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import itertools
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from isoglot.aligners.checkpoint import Checkpoint
+from isoglot.distill.aggregate import Aggregate
+from isoglot.distill.sentences import Sentences
+from isoglot.distill.settings import DistillSettings
+from isoglot.distill.shards import Shard, read_shard, shard_bounds, shuffled_units
+from isoglot.distill.x2static import X2Static
+from isoglot.encoders import Encoder
+from isoglot.files import atomic_path
+from isoglot.progress import Progress, silent
+from isoglot.spaces import FloatMatrix, Space
+
+__all__ = ["STATE", "VECTORS", "Distilled", "check_states", "identity_of", "learn_in_one_pass"]
+
+Tell = Callable[[str], None]
+STATE, VECTORS = "state.checkpoint", "vectors.safetensors"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Distilled:
+    """A language's static vectors, and figures: what was used and left out, seconds, loss."""
+
+    space: Space
+    figures: Mapping[str, Any]
+
+
+def learn_in_one_pass(
+    encoder: Encoder,
+    sentences: Sentences,
+    runs: Sequence[tuple[DistillSettings, Path]],
+    *,
+    threads: int | None = None,
+    progress: Progress = silent,
+    tell: Tell = lambda line: None,
+) -> list[Distilled]:
+    """Encode and learn, go on with, or reopen: what comes of each run, given as settings and a folder.
+
+    All must read the sentences alike. Seconds of the encoder are those of the pass, in the figures of every run.
+    """
+    lang = sentences.lang
+    keys = [_key(encoder, sentences, settings) for settings, _ in runs]
+    done = [_finished(folder / VECTORS, key, sentences) for (_, folder), key in zip(runs, keys, strict=True)]
+    for (_, folder), found in zip(runs, done, strict=True):
+        if found is not None:
+            tell(f"{lang} was finished earlier: {folder / VECTORS}")
+    reading = runs[0][0]
+    units = shuffled_units(sentences, paragraphs=reading.by_paragraph)
+    bounds = shard_bounds(sentences, units)
+    sizes = [sum(len(unit) for unit in units[a:b]) for a, b in itertools.pairwise(bounds)]
+    pending = {
+        number: _Learning(encoder, sentences, settings, folder, keys[number], len(sizes), threads)
+        for number, (settings, folder) in enumerate(runs)
+        if done[number] is None
+    }
+    for one in pending.values():
+        if one.begin:
+            tell(f"{lang} goes on after {one.begin:,} of {one.end:,} shards")
+    spans = [(one.begin, one.end) for one in pending.values() if one.begin < one.end]
+    first, last = min((begin for begin, _ in spans), default=0), max((end for _, end in spans), default=0)
+    step = f"distilling {lang} (sentences)"
+    total = sum(sizes) * last // len(sizes)
+    passed = sum(size for _, size in zip(range(first), itertools.cycle(sizes), strict=False))
+    for number in range(first, last):
+        epoch, part = divmod(number, len(sizes))
+        # A killed pass may have left runs at different shards: each goes on at its own.
+        active = [one for one in pending.values() if one.begin <= number < one.end]
+        passed += sizes[part]
+        if not active:
+            continue
+        began = time.perf_counter()
+        shard = read_shard(sentences, units[bounds[part] : bounds[part + 1]])
+        if len(active) == 1:
+            shard = active[0].learner.needs(shard)
+        prepared = time.perf_counter()
+        if len(shard):
+            read = shard.units() if reading.reads == "paragraph" else shard.sentences
+            within = _within(progress, passed - sizes[part], sizes[part], total)
+            vectors = encoder.words(read, step=step, progress=within).vectors
+        encoded = time.perf_counter()
+        for one in active:
+            one.spent["encoder_seconds"] += encoded - prepared
+            one.spent["static_seconds"] += prepared - began
+            if len(shard):
+                one.learn(shard, vectors, epoch, part)
+            one.save(number + 1)
+        progress(step, passed, total)
+    return [found or pending[number].finish(sentences) for number, found in enumerate(done)]
+
+
+def check_states(encoder: Encoder, sentences: Sentences, runs: Sequence[tuple[DistillSettings, Path]]) -> None:
+    """Raise if one of the folders holds the state of another run."""
+    for settings, folder in runs:
+        Checkpoint(folder / STATE, _key(encoder, sentences, settings)).load()
+
+
+class _Learning:
+    """A run under way: its learner, what it has taken so far, and from which shard to which it goes."""
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        sentences: Sentences,
+        settings: DistillSettings,
+        folder: Path,
+        key: str,
+        shards: int,
+        threads: int | None,
+    ) -> None:
+        kind = X2Static if settings.method == "x2static" else Aggregate
+        self.learner: X2Static | Aggregate = kind(sentences.counts, encoder.dim, settings, threads)
+        self.begin, self.end = 0, settings.epochs * shards
+        self.spent = {"encoded": 0, "encoder_seconds": 0.0, "static_seconds": 0.0}
+        self._seed, self._key, self._place = settings.seed, key, folder / VECTORS
+        self._keeper = Checkpoint(folder / STATE, key)
+        saved = self._keeper.load()
+        if saved is not None:
+            self.learner.restore(saved.tensors, saved.facts["learner"])
+            self.begin, self.spent = saved.step, dict(saved.facts["spent"])
+
+    def learn(self, shard: Shard, vectors: FloatMatrix, epoch: int, part: int) -> None:
+        began = time.perf_counter()
+        self.learner.learn(shard, vectors, np.random.default_rng([self._seed, epoch, part]))
+        self.spent["static_seconds"] += time.perf_counter() - began
+        self.spent["encoded"] += len(shard)
+
+    def save(self, shards: int) -> None:
+        self._keeper.save(shards, self.learner.tensors, {"learner": self.learner.facts, "spent": self.spent})
+
+    def finish(self, sentences: Sentences) -> Distilled:
+        """What was learned, kept until the folders of all languages are written."""
+        figures = {**_figures(sentences, self.learner.facts), **self.spent}
+        vectors = self.learner.vectors()
+        with atomic_path(self._place) as temporary:
+            save_file({"vectors": vectors}, temporary, metadata={"key": self._key, "figures": json.dumps(figures)})
+        self._keeper.remove()
+        return Distilled(Space(sentences.lang, sentences.words, vectors, counts=sentences.counts), figures)
+
+
+def _figures(sentences: Sentences, facts: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("seen", "kept", "too_short", "alone", "parted", "running_words", "types")
+    figures = {name: sentences.facts[name] for name in names}
+    figures |= {"words": len(sentences.words), "coverage": int(sentences.counts.sum()) / sentences.running_words}
+    learned = dict(facts)
+    losses = learned.pop("losses", None)
+    if losses:
+        learned |= {"first_loss": losses[0], "last_loss": losses[-1]}
+    return {**figures, **learned}
+
+
+def _finished(path: Path, key: str, sentences: Sentences) -> Distilled | None:
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("key") != key:
+                return None
+            space = Space(sentences.lang, sentences.words, file.get_tensor("vectors"), counts=sentences.counts)
+            return Distilled(space, json.loads(metadata["figures"]))
+    except (SafetensorError, OSError, ValueError, KeyError):
+        return None  # absent or damaged: made again
+
+
+def _within(progress: Progress, begin: int, size: int, total: int) -> Progress:
+    """Progress over all sentences, from that within a shard."""
+
+    def inner(step: str, done: float, of: float | None) -> None:
+        # A shard is not done before it is learned from.
+        progress(step, begin + 0.99 * size * (done / of if of else 0.0), total)
+
+    return inner
+
+
+def identity_of(encoder: Encoder) -> dict[str, Any]:
+    """What its vectors depend on, for JSON."""
+    return {
+        "name": encoder.name,
+        "fingerprint": encoder.model.fingerprint(),
+        "layer": str(encoder.layers),
+        "pooling": encoder.pooling,
+        "max_length": encoder.max_length,
+        "dim": encoder.dim,
+    }
+
+
+def _key(encoder: Encoder, sentences: Sentences, settings: DistillSettings) -> str:
+    """Tells runs apart: the same encoder, text and settings give the same key."""
+    identity = identity_of(encoder)
+    if not encoder.mapped:
+        identity.pop("name")  # the same weights in another place are the same encoder
+    facts = [identity, sentences.facts["text"], dataclasses.asdict(settings)]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
