@@ -11,6 +11,7 @@ import pytest
 from filelock import FileLock
 
 from isoglot.encoders import Encoder
+from isoglot.encoders.model import quiet
 from isoglot.simulate import SimulatedParallel, simulate_encoder, simulate_parallel
 
 # Two workers with a pool of torch threads each wait for each other more than they work. Set before torch is imported.
@@ -48,6 +49,18 @@ def tiny_folder(all_text, tmp_path_factory) -> Path:
         if not folder.exists():
             north, south = all_text.src[:MONOLINGUAL], all_text.tgt[MONOLINGUAL : 2 * MONOLINGUAL]
             simulate_encoder(folder, {"north": north, "south": south}, steps=200)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def headless_folder(tiny_folder, tmp_path_factory) -> Path:
+    """The tiny encoder without its head for masked tokens, as sentence encoders are."""
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = tmp_path_factory.mktemp("headless")
+    with quiet():
+        AutoModel.from_pretrained(tiny_folder).save_pretrained(folder)
+        AutoTokenizer.from_pretrained(tiny_folder).save_pretrained(folder)
     return folder
 
 

@@ -235,14 +235,11 @@ def test_claims_that_cannot_be_told():
     assert claims_of({"static": static, "encoders": []})[1].record()["shown"] is None
 
 
-def test_an_encoder_without_a_head_is_told(experiment, tiny_folder, tmp_path):
-    from transformers import AutoModel, AutoTokenizer
-
-    AutoModel.from_pretrained(tiny_folder).save_pretrained(tmp_path)
-    AutoTokenizer.from_pretrained(tiny_folder).save_pretrained(tmp_path)
-    encoder, skipped = recipe.open_start(experiment, str(tmp_path))
+def test_an_encoder_without_a_head_is_told(experiment, headless_folder):
+    encoder, skipped = recipe.open_start(experiment, str(headless_folder))
     assert set(skipped) == {"mlm", "static-mse", "static-dcca"}
     assert "has no head for masked tokens" in skipped["mlm"]
+    assert "--set new_head=yes" in skipped["mlm"]
     assert isinstance(encoder, Encoder)
 
 

@@ -60,3 +60,35 @@ def test_gradients_are_those_of_one_group(network, batch, recipe, monkeypatch):
     assert any(float(one.abs().max()) > 1e-3 for one in first.values())
     for name, one in first.items():
         torch.testing.assert_close(second[name], one, rtol=1e-8, atol=1e-10)
+
+
+def test_a_new_head_follows_the_seed_and_leaves_the_encoder_alone(headless_folder, tiny_folder):
+    from isoglot.training.network import Network
+
+    def made(folder, seed):
+        recipe = parse_recipe("mlm")
+        return Network(Encoder(folder, device="cpu").model, recipe, new_head=True, freeze="embeddings,1-3", seed=seed)
+
+    before = torch.get_rng_state()
+    first, same, other = made(headless_folder, 4), made(headless_folder, 4), made(headless_folder, 5)
+    assert torch.equal(torch.get_rng_state(), before)
+    weights = [dict(one.head.named_parameters()) for one in (first, same, other)]
+    for name, one in weights[0].items():
+        assert torch.equal(one, weights[1][name]), name
+    assert not torch.equal(*(one["predictions.transform.dense.weight"] for one in (weights[0], weights[2])))
+    # Only the head is trained, and not the word vectors that it shares with the frozen encoder.
+    assert {name.partition(".")[0] for name in first.trained()} == {"masked"}
+    assert sorted(name for name in first.trained() if "cls." not in name or "decoder.weight" in name) == []
+    # A head that is there stays.
+    own, kept = Encoder(tiny_folder, device="cpu"), made(tiny_folder, 4)
+    head = Network(own.model, parse_recipe("mlm")).head.state_dict()
+    for name, one in kept.head.state_dict().items():
+        assert torch.equal(one, head[name]), name
+
+
+def test_an_encoder_without_a_head_says_how_to_learn_one(headless_folder):
+    from isoglot.errors import InputError
+    from isoglot.training.network import Network
+
+    with pytest.raises(InputError, match=r"has no head for masked tokens .*learn one \(--set new_head=yes\)"):
+        Network(Encoder(headless_folder, device="cpu").model, parse_recipe("mlm"))

@@ -47,9 +47,11 @@ def static(parallel):
 
 @pytest.fixture
 def train(tiny_folder, texts, one_thread):
-    def make(recipe, folder, static=None, *, watch=lambda record: None, corpora=(), texts=texts, **changes):
+    def make(
+        recipe, folder, static=None, *, start=tiny_folder, watch=lambda record: None, corpora=(), texts=texts, **changes
+    ):
         settings = TrainingSettings(**{**SHORT, **changes})
-        encoder = Encoder(tiny_folder, device="cpu")
+        encoder = Encoder(start, device="cpu")
         return Trainer(
             encoder, corpora, parse_recipe(recipe), settings, folder, texts=texts, static=static, watch=watch
         )
@@ -221,3 +223,16 @@ def test_what_does_not_fit_is_refused_before_training(train, static, tmp_path, r
 def test_components_have_a_bound(train, static, tmp_path):
     with pytest.raises(ConfigError, match=r"static_dcca.components: must be at most 7"):
         train({"mlm": 1, "static_dcca": {"components": 8}}, tmp_path, static(7))
+
+
+def test_an_encoder_without_a_head_learns_one(train, headless_folder, tmp_path, lines):
+    """With all else frozen, sentences keep their vectors, and what is saved can be trained as any masked model."""
+    made = train("mlm", tmp_path / "run", start=headless_folder, new_head=True, freeze="embeddings,1-3", steps=20)
+    before = made.encoder.sentences(lines[0][:5])
+    trained = made.run()
+    assert trained.after["mlm"] < 0.9 * trained.before["mlm"]
+    made.encoder.model.save(tmp_path / "headed")
+    again = train("mlm", tmp_path / "again", start=tmp_path / "headed", steps=1)
+    np.testing.assert_allclose(again.encoder.sentences(lines[0][:5]), before, atol=1e-6)
+    for name, one in made.network.head.state_dict().items():
+        assert torch.equal(again.network.head.state_dict()[name], one), name

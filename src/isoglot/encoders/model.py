@@ -212,19 +212,24 @@ def layer_stack(network: Any) -> Any:
     return getattr(parent, "layer", None)
 
 
-def load_masked_model(loaded: LoadedModel) -> Any:
-    """The same model with its head for masked tokens; `loaded` goes on with the encoder in it."""
+def load_masked_model(loaded: LoadedModel, new_head: int | None = None) -> Any:
+    """The same model with its head for masked tokens; `loaded` goes on with the encoder in it.
+
+    Args:
+        new_head: the seed of a random head for a model that has none; None: such a model is an error.
+    """
     torch, transformers = _libraries()
-    with quiet(), _clear(loaded.folder):
+    with quiet(), _clear(loaded.folder), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(new_head or 0)
         whole, loading = transformers.AutoModelForMaskedLM.from_pretrained(
             loaded.folder, dtype=getattr(torch, loaded.dtype), output_loading_info=True
         )
     missing = sorted(name for name in loading["missing_keys"] if "position_ids" not in name)
-    if missing:
+    if missing and new_head is None:
         raise InputError(
             f"has no head for masked tokens ({missing[0]} and {len(missing) - 1} more are missing)",
             where=loaded.folder,
-            remedy="leave mlm and tlm out, or name a masked language model",
+            remedy="learn one (--set new_head=yes), leave mlm and tlm out, or name a masked language model",
         )
     loaded.adopt(whole)
     return whole

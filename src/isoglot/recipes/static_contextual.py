@@ -105,7 +105,7 @@ def open_start(experiment: Experiment, folder: str, progress: Progress = silent)
         load_masked_model(copy.model)
         Vocabulary.of(copy.model.tokenizer)
     except InputError as error:
-        return encoder, dict.fromkeys(OBJECTIVES, f"{folder}: {error.what}")
+        return encoder, dict.fromkeys(OBJECTIVES, str(error))
     dim = encoder.dim if experiment.towards in METHODS else read_vectors(Path(experiment.towards), [pivot])[pivot].dim
     if dim != copy.model.width:
         return encoder, {"static-mse": f"static vectors have {dim} dimensions, the encoder {copy.model.width}"}

@@ -218,6 +218,7 @@ class Trainer:
             texts=texts,
             freeze=self.settings.freeze,
             lora=self.settings.lora,
+            new_head=self.settings.new_head,
             rank=int(self._accelerator.process_index),
             processes=processes,
             seed=self.settings.seed,

@@ -39,7 +39,7 @@ class Network(nn.Module):
         objectives: what is to be minimised.
         layer: whose hidden states the objectives see.
         texts: whether there is monolingual text, in which masked tokens are then guessed.
-        freeze, lora: see `TrainingSettings`.
+        freeze, lora, new_head: see `TrainingSettings`.
         rank, processes: which share of each batch this process encodes.
     """
 
@@ -52,6 +52,7 @@ class Network(nn.Module):
         texts: bool = False,
         freeze: str = "",
         lora: int = 0,
+        new_head: bool = False,
         rank: int = 0,
         processes: int = 1,
         seed: int = 0,
@@ -65,7 +66,7 @@ class Network(nn.Module):
         self._texts = texts
         self.masked: Any = None
         if "masked" in needs:
-            self.masked = load_masked_model(loaded)
+            self.masked = load_masked_model(loaded, new_head=seed if new_head else None)
             self.head = next((getattr(self.masked, name) for name in _HEADS if hasattr(self.masked, name)), None)
             self.vocabulary = Vocabulary.of(loaded.tokenizer)
         self.encoder: Any = loaded.network

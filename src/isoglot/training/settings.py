@@ -60,6 +60,8 @@ class TrainingSettings:
         layer: the layer whose hidden states are trained; -1 is the last.
         dropout: whether the encoder's dropout is on. Without it, several processes give the curve of one.
         freeze: what stays as it is: "embeddings", layers such as "0-3", both with a comma.
+        new_head: begin with a random head for masked tokens if the encoder has none, as most sentence encoders have
+            not; with all of the encoder frozen, the head alone is learned.
         lora: rank of low-rank adapters that are trained instead of the weights; 0 for the weights themselves.
         precision: "no", or "bf16" and "fp16" where the machine has them.
         links: the statistical model that links words, for objectives that need links.
@@ -86,6 +88,7 @@ class TrainingSettings:
     layer: int = -1
     dropout: bool = False
     freeze: str = ""
+    new_head: bool = False
     lora: int = 0
     precision: str = "no"
     segmenter: str = "icu"
