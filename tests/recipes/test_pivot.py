@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.aligners import CCA, Identity, Procrustes
+from isoglot.aligners import CCA, Identity, Procrustes, VecMap
 from isoglot.aligners.aligned import AlignedSpaces
 from isoglot.aligners.alignment import onto_target
 from isoglot.aligners.translate import translate
@@ -31,7 +31,7 @@ def world():
     return spaces, lexicons
 
 
-@pytest.mark.parametrize("aligner", [Procrustes(), CCA(keep=1.0)])
+@pytest.mark.parametrize("aligner", [Procrustes(), CCA(keep=1.0), VecMap()])
 def test_all_pairs_share_one_space(world, aligner, tmp_path):
     spaces, lexicons = world
     outcome = align_to_pivot(spaces, "aa", aligner, lexicons)
@@ -58,6 +58,27 @@ def test_onto_target_keeps_who_is_near_whom():
     # What the source is mapped to is, carried on by the target's own map, where it was before.
     carried = alignment.transform(turned.transform(X, "src"), "tgt")
     np.testing.assert_allclose(carried, alignment.transform(X, "src"), atol=1e-2)
+
+
+def test_vecmap_loses_nothing_in_the_space_of_its_target():
+    """With few pairs, in directions of very different size, as vectors out of encoders have them."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(600, 60)) * np.geomspace(1, 0.02, 60)
+    Y = X @ np.linalg.qr(rng.normal(size=(60, 60)))[0]
+    X, Y = ((M + 0.15 * rng.normal(size=M.shape)).astype(np.float32) for M in (X, Y))
+    pairs = np.stack([np.arange(80)] * 2, axis=1)
+
+    def found(alignment):
+        A, B = (alignment.transform(M, side)[80:] for M, side in ((X, "src"), (Y, "tgt")))
+        A, B = (M / np.linalg.norm(M, axis=1, keepdims=True) for M in (A, B))
+        return np.mean((A @ B.T).argmax(axis=1) == np.arange(len(A)))
+
+    vecmap = VecMap()
+    shared, own = vecmap.fit(X, Y, pairs), onto_target(vecmap.keeping_target().fit(X, Y, pairs))
+    normalised = Identity(normalise=vecmap.normalise).fit(X, Y).transform(Y, "tgt")
+    np.testing.assert_allclose(own.transform(Y, "tgt"), normalised, atol=1e-5)
+    assert found(own) > found(shared) - 0.05
+    assert found(own) > found(onto_target(shared)) + 0.2
 
 
 def test_mistakes_are_named(world):

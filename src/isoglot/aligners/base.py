@@ -139,6 +139,10 @@ class Aligner(ABC):
             info=info,
         )
 
+    def keeping_target(self) -> Aligner:
+        """The same method for maps into the target's own space (`onto_target`), as several languages need them."""
+        return self
+
     @abstractmethod
     def _fit(self, problem: Problem) -> Alignment:
         """The method itself. Return an Alignment made with `Alignment.learned`; the base fills in the rest."""

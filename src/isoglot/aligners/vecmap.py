@@ -36,6 +36,15 @@ class _Stepwise(Aligner):
     tgt_dewhiten: Dewhiten = "tgt"
     dimensions: int = 0
 
+    def keeping_target(self) -> _Stepwise:
+        """All re-weighting is the source's, and the target is only rotated.
+
+        To undo the target's share would undo the source's as well: directions in which the languages do not agree
+        would then count as much as any, which is noise if pairs are few.
+        """
+        weight = self.src_reweight + self.tgt_reweight
+        return dataclasses.replace(self, src_reweight=weight, tgt_reweight=0.0, tgt_dewhiten="tgt")
+
     def _mapped(self, problem: Problem, pairs: IntVector, info: dict[str, float]) -> LinearAlignment:
         steps = MappingSteps(
             self.whiten, self.src_reweight, self.tgt_reweight, self.src_dewhiten, self.tgt_dewhiten, self.dimensions

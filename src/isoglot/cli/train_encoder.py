@@ -252,11 +252,11 @@ def assigned(assignments: Sequence[str] | None, option: str, texts: Collection[s
 def _read(value: str) -> Any:
     """A number or truth value if it reads as one.
 
-    >>> _read("8"), _read("1e-4"), _read("true"), _read("embeddings,1-3")
-    (8, 0.0001, True, 'embeddings,1-3')
+    >>> _read("8"), _read("1e-4"), _read("yes"), _read("false"), _read("embeddings,1-3")
+    (8, 0.0001, True, False, 'embeddings,1-3')
     """
-    if value.lower() in ("true", "false"):
-        return value.lower() == "true"
+    if value.lower() in ("true", "yes", "false", "no"):
+        return value.lower() in ("true", "yes")
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return kind(value)

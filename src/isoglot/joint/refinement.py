@@ -53,9 +53,11 @@ def refine(
                 remedy="check that their texts are not in the same language, or lower gamma",
             )
         pairs = None if aligner.method.supervision == "unsupervised" else between(lexicons or {}, lang, pivot)
-        alignment = aligner.fit(source, target, pairs, progress=progress)
         if len(others) > 1:
-            alignment = onto_target(alignment)  # several maps agree on a shared space only if the pivot keeps its own
+            # Several maps agree on a shared space only if the pivot keeps its own.
+            alignment = onto_target(aligner.keeping_target().fit(source, target, pairs, progress=progress))
+        else:
+            alignment = aligner.fit(source, target, pairs, progress=progress)
         if vectors is None:
             vectors = alignment.transform(joint.vectors, "tgt")
         vectors[joint.own_rows(lang)] = alignment.transform(source.vectors, "src")

@@ -230,6 +230,7 @@ def _align_one(
         return StaticChoice(src.lang, induction, criterion, None, None, False), unaligned
     shuffled = pairs[np.random.default_rng(seed).permutation(len(pairs))]
     unseen, seen = np.split(shuffled, [round(HELD_OUT * len(pairs))])
+    method = method.keeping_target()
     judged = onto_target(method.fit(src, tgt, seen, progress=progress))
     if criterion == BY_DICTIONARY:
         before, after = (_found(one, src, tgt, unseen, progress) for one in (unaligned, judged))
