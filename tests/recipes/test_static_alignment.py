@@ -197,6 +197,20 @@ def test_a_method_that_doubts_itself_is_believed(world):
     assert not found.aligned
 
 
+def test_all_may_be_aligned_whatever_is_found(world):
+    """What the criterion says is told all the same."""
+    far = language("far", np.random.default_rng(5).normal(size=(N, D)) * np.linspace(0.5, 2, D))
+    spaces = {"en": world["en"], "far": far}
+    chosen, told = (align_static(spaces, "en", align_all=align_all) for align_all in (False, True))
+    kept, aligned = chosen.choices["far"], told.choices["far"]
+    assert (kept.aligned, kept.told, aligned.aligned, aligned.told) == (False, False, True, True)
+    assert (aligned.before, aligned.after, aligned.chance) == (kept.before, kept.after, kept.chance)
+    assert aligned.note.startswith("far: aligned, as all are to be: semantic 0.")
+    assert type(aligned).from_record(json.loads(json.dumps(aligned.record()))) == aligned
+    assert not np.allclose(chosen.spaces["far"].vectors, told.spaces["far"].vectors, atol=0.1)
+    assert np.array_equal(chosen.spaces["en"].vectors, told.spaces["en"].vectors)
+
+
 def test_the_same_seed_gives_the_same_and_a_killed_run_goes_on(world, outcome, tmp_path, monkeypatch):
     told: list[str] = []
     first = static_alignment._align_one

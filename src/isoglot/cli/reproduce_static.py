@@ -65,6 +65,9 @@ def static_contextual(
     align_method: Annotated[
         str, typer.Option("--align-method", help="Learns from these dictionaries: vecmap, procrustes, ...")
     ] = "vecmap",
+    align_all: Annotated[
+        bool, typer.Option("--align-all", help="Align every language, whatever the criterion says.")
+    ] = False,
     towards: Annotated[
         str,
         typer.Option("--towards", help="Whose aligned vectors the encoder is trained towards, or a folder of others."),
@@ -146,7 +149,7 @@ def static_contextual(
     experiment = Experiment(
         {file.lang: file.path for file in files},
         encoder,
-        Aligning(pivot, induce, align_method, _existing(named_files(from_vectors or [], "--from-vectors"))),
+        Aligning(pivot, induce, align_method, _existing(named_files(from_vectors or [], "--from-vectors")), align_all),
         layer,
         retrieval_layer,
         {"max_sentences": sentences, **assigned(distill, "--distill")},

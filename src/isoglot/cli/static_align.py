@@ -52,6 +52,9 @@ def static_align(
             "dictionary.",
         ),
     ] = None,
+    align_all: Annotated[
+        bool, typer.Option("--align-all", help="Align every language, whatever the criterion says.")
+    ] = False,
     frequent: Annotated[
         int, typer.Option("--frequent", min=20, help="Most frequent words in dictionaries and the criterion.")
     ] = 15_000,
@@ -112,6 +115,7 @@ def static_align(
         )
         outcome = align_static(
             spaces, pivot, inducer=induce, aligner=chosen, dictionary_from=given, lexicons=tests, criterion=criterion,
+            align_all=align_all,
             frequent=frequent, seed=seed, work=work, progress=progress, tell=tell,
         )  # fmt: skip
         outcome.save(output, progress=progress)
@@ -122,7 +126,7 @@ def static_align(
         return
     _print(outcome, chosen.method.name)
     for choice in outcome.choices.values():
-        if not choice.aligned:
+        if choice.told or not choice.aligned:
             say(choice.note)
     say(f"written to {output}; try: isoglot translate {output} --from {pivot} WORD")
 

@@ -104,6 +104,7 @@ def align_static(
     dictionary_from: Mapping[str, Space] | None = None,
     lexicons: Mapping[tuple[str, str], Lexicon] | None = None,
     criterion: str | None = None,
+    align_all: bool = False,
     frequent: int = 15_000,
     seed: int = 0,
     work: str | Path | None = None,
@@ -128,6 +129,7 @@ def align_static(
             induced pairs found that the map has not seen. Default: "dictionary" for languages of `dictionary_from`, as
             words written alike share word pieces and lie close in an encoder whether they mean the same or not, which
             misleads a cosine; else "semantic".
+        align_all: align every language, whatever the criterion says of words that the map has not seen.
         lexicons: test dictionaries by (source, target); they only give P@1 and change nothing.
         frequent: dictionaries and the criterion go by so many most frequent words of each side.
         work: a folder where finished languages are kept, so that a killed run goes on there.
@@ -145,6 +147,7 @@ def align_static(
         inducers[lang] = check_inducer(chosen, seed)
     settings = {
         "criteria": criteria,
+        "align_all": align_all,
         "frequent": frequent,
         "seed": seed,
         "aligner": {"method": method.method.name, **dataclasses.asdict(method)},
@@ -166,7 +169,7 @@ def align_static(
         else:
             found = _align_one(
                 src, tgt, induced_on, "other vectors" if lang in given else "own vectors", inducers[lang], method,
-                criteria[lang], frequent, seed, None if place is None else place / _CHECKPOINT, progress,
+                criteria[lang], align_all, frequent, seed, None if place is None else place / _CHECKPOINT, progress,
             )  # fmt: skip
             if place is not None:
                 found[1].save(place / _ALIGNMENT)
@@ -213,6 +216,7 @@ def _align_one(
     inducer: str | Aligner,
     method: Aligner,
     criterion: str,
+    align_all: bool,
     frequent: int,
     seed: int,
     checkpoint: Path | None,
@@ -245,7 +249,9 @@ def _align_one(
     better = after > before if CRITERIA[criterion] else after < before
     whole = onto_target(method.fit(src, tgt, pairs, progress=progress))
     chance = _chance(unaligned, src, tgt, pairs, induction, seed) if better else None
-    return StaticChoice(src.lang, induction, criterion, before, after, better and chance is None, chance), whole
+    helps = better and chance is None
+    told = align_all and not helps
+    return StaticChoice(src.lang, induction, criterion, before, after, helps or told, chance, told), whole
 
 
 def _chance(

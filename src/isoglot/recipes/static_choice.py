@@ -17,8 +17,8 @@ class StaticChoice:
 
     `before` and `after` are the criterion without and with the alignment, over the same words: those that the judged
     map has not seen. None where too few pairs were induced to align at all. `chance`: why a dictionary that gained by
-    the criterion was not used, if it was no better than chance. `bli`: P@1 by direction ("en-fr"), of the vectors as
-    they were given (`raw`), only normalised (`before`) and aligned (`after`).
+    the criterion was not used, if it was no better than chance. `told`: aligned only because all were to be. `bli`: P@1
+    by direction ("en-fr"), of the vectors as they were given (`raw`), only normalised (`before`) and aligned (`after`).
     """
 
     lang: str
@@ -28,6 +28,7 @@ class StaticChoice:
     after: float | None
     aligned: bool
     chance: str | None = None
+    told: bool = False
     bli: Mapping[str, Mapping[str, float | int | None]] = dataclasses.field(default_factory=dict)
 
     @property
@@ -40,9 +41,9 @@ class StaticChoice:
         """
         if self.before is None or self.after is None:
             return f"{self.lang}: kept as it was: only {self.induction.pairs:,} pairs were induced"
-        if self.chance is not None:
+        if self.chance is not None and not self.told:
             return f"{self.lang}: kept as it was: what was found is no better than chance"
-        choice = "aligned" if self.aligned else "kept as it was"
+        choice = "aligned, as all are to be" if self.told else "aligned" if self.aligned else "kept as it was"
         return f"{self.lang}: {choice}: {self.criterion} {self.after:.3f} aligned, {self.before:.3f} before"
 
     def record(self) -> dict[str, Any]:

@@ -56,17 +56,19 @@ class Aligning:
 
     Args:
         vectors: by language, files of other vectors to induce dictionaries on, as the paper does on fastText's.
+        align_all: whatever the criterion says.
     """
 
     pivot: str = "en"
     induce: str | None = None
     method: str = "vecmap"
     vectors: Mapping[str, Path] = dataclasses.field(default_factory=dict)
+    align_all: bool = False
 
     def key(self) -> str:
         """Tells it from others; files by what they hold."""
         files = {lang: sha256_of_file(path) for lang, path in self.vectors.items()}
-        return run_key(self.pivot, self.induce, self.method, files)
+        return run_key(self.pivot, self.induce, self.method, files, self.align_all)
 
 
 def distilled_vectors(
@@ -116,7 +118,8 @@ def aligned_vectors(
         work = place.with_name(f"{place.name}.work")
         outcome = align_static(
             spaces, aligning.pivot, inducer=aligning.induce, aligner=aligning.method,
-            dictionary_from=others or None, seed=seed, work=work, progress=progress, tell=tell,
+            dictionary_from=others or None, align_all=aligning.align_all, seed=seed, work=work, progress=progress,
+            tell=tell,
         )  # fmt: skip
         outcome.save(place, progress=progress)
         remove_work(work)
