@@ -49,6 +49,17 @@ def test_a_distilled_folder_becomes_an_aligned_one(run, command, static):
     assert json.loads(out)["results"][0]["value"] > 0.9
 
 
+def test_all_are_aligned_where_asked(run, static):
+    """The same language that is kept as it was else."""
+    code, out, err = run("static", "--pivot", "en", "--align-all", "-o", "all")
+    assert code == 0, err
+    assert "fr: aligned, as all are to be: semantic " in err
+    assert "as it was" not in out
+    choice = json.loads((static / "all" / "config.json").read_text("utf-8"))["languages"]["fr"]
+    assert (choice["aligned"], choice["told"]) == (True, True)
+    assert choice["after"] <= choice["before"]
+
+
 def test_named_files_other_vectors_and_json(run, static):
     files = [f"{lang}=static/{lang}.safetensors" for lang in ("en", "fr")]
     others = [argument for file in files for argument in ("--from-vectors", file)]

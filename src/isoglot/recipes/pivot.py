@@ -84,8 +84,8 @@ def align_to_pivot(
             train = train.invert()
         elif (pivot, name) in lexicons or (name, pivot) in lexicons:
             held[pivot, name] = _between(lexicons, pivot, name)
-        mapped_alone = aligner.keeping_target().fit(spaces[name], spaces[pivot], train, progress=progress)
-        alignments[name, pivot] = onto_target(mapped_alone)
+        moved = aligner.keeping_target().fit(spaces[name], spaces[pivot], train, progress=progress)
+        alignments[name, pivot] = onto_target(moved)
     progress("aligning", len(others), len(others))
     first = alignments[others[0], pivot]
     mapped = {pivot: first.transform(spaces[pivot], "tgt")}
