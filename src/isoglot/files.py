@@ -1,11 +1,20 @@
-"""Writing files so that a killed run leaves either the old file or the new one, and where caches live."""
+"""Writing files so that a killed run leaves either the old file or the new one, and where caches live.
+
+What is being written has a name that says who writes it (`.NAME.HOST-PID-RANDOM.part`), beside the final one. The
+next writer of the same name removes what a killed one left; nobody touches what a live process is writing.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
+import re
+import secrets
 import shutil
+import socket
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -14,14 +23,23 @@ from isoglot.errors import InputError
 from isoglot.progress import Progress, silent
 
 __all__ = [
-    "atomic_directory",
     "atomic_path",
     "cache_directory",
-    "check_replaceable",
     "check_writable",
+    "follow_link",
+    "follow_umask",
+    "is_abandoned",
+    "part_name",
+    "remove_abandoned",
     "remove_kept",
     "sha256_of_file",
 ]
+
+_OWNER = re.compile(r"\.(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,10})-[0-9a-f]{8}\.(part|old|download)$")
+#: File systems take names of 255 bytes; ours adds its own part to a name.
+_LONGEST_NAME = 180
+#: Temporary names of this process. A name with our process number that is not here was left by a dead namesake.
+_own_parts: set[str] = set()
 
 
 def cache_directory(*parts: str) -> Path:
@@ -45,73 +63,85 @@ def check_writable(path: Path) -> None:
         raise InputError("no permission to write here", where=str(path), remedy="choose another output path")
 
 
-def check_replaceable(path: Path, *, marker: str) -> None:
-    """Raise unless `path` is free, an empty folder, or a folder of ours (it holds `marker`) in a writable place."""
-    if path.name in ("", ".."):
-        raise InputError("a folder cannot be replaced by this name", where=str(path), remedy="name a folder within it")
-    if path.exists():
-        if not path.is_dir():
-            raise InputError("is a file, not a folder", where=str(path), remedy="choose another output path")
-        if any(path.iterdir()) and not (path / marker).exists():
-            raise InputError(
-                f"this folder holds other things (no {marker}) and will not be overwritten",
-                where=str(path),
-                remedy="choose another output path",
-            )
-    check_writable(path)
+def follow_link(path: Path) -> Path:
+    """Where writing to `path` ends up: a symbolic link stays, what it points to is written."""
+    if not path.is_symlink():
+        return path
+    real = Path(os.path.realpath(path))
+    if real.is_symlink():
+        raise InputError("this symbolic link leads back to itself", where=str(path))
+    return real
 
 
 @contextlib.contextmanager
 def atomic_path(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path beside `path`; move it into place when the block ends well, else remove it."""
     path = Path(path)
+    if _is_stream(path):
+        with _through_a_copy(path) as temporary:
+            yield temporary
+        return
+    path = follow_link(path)
     check_writable(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
-    temporary = Path(name)
+    remove_abandoned(path.parent, path.name)
+    temporary = path.parent / part_name(path.name)
     try:
+        temporary.touch(0o600, exist_ok=False)
         yield temporary
         _flush(temporary)
-        # mkstemp makes private files; what we write for the user follows their umask.
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)
+        follow_umask(temporary)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+        _own_parts.discard(temporary.name)
 
 
-@contextlib.contextmanager
-def atomic_directory(path: Path | str, *, marker: str) -> Iterator[Path]:
-    """The same for a folder. An existing folder is replaced only if it holds our `marker` file or is empty."""
-    path = Path(path)
-    check_replaceable(path, marker=marker)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part"))
-    old = temporary.with_suffix(".old")
+def part_name(name: str, suffix: str = "part") -> str:
+    """A new hidden name for what will be called `name`, marked as this process's."""
+    part = f".{_short(name)}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}.{suffix}"
+    _own_parts.add(part)
+    return part
+
+
+def is_abandoned(name: str) -> bool:
+    """Whether a temporary name belongs to a process of this machine that is no more.
+
+    >>> is_abandoned("notes.part"), is_abandoned(part_name("x"))
+    (False, False)
+    """
+    owner = _OWNER.search(name)
+    if owner is None or owner["host"] != _host():
+        return False
+    pid = int(owner["pid"])
+    if pid == os.getpid():
+        return name not in _own_parts
     try:
-        yield temporary
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o777 & ~umask)
-        if path.exists():
-            path.replace(old)
-        temporary.replace(path)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):
+        return False  # somebody else's process: alive
+    return False
+
+
+def remove_abandoned(folder: Path, name: str = "") -> None:
+    """Remove what killed runs were writing in `folder`, all or only under one final name."""
+    start = f".{_short(name)}." if name else "."
+    # What was moved aside is all there is until the new one has its name.
+    keep = () if name and (folder / name).exists() else ".old"
+    with contextlib.suppress(OSError):
+        for place in list(folder.iterdir()):
+            if place.name.startswith(start) and not place.name.endswith(keep) and is_abandoned(place.name):
+                _remove(place)
 
 
 def remove_kept(folder: Path | str, names: Iterable[str]) -> None:
     """Remove these files and folders of `folder`, and the folder if it holds nothing else."""
     folder = Path(folder)
     for name in names:
-        for place in [folder / name, *folder.glob(f".{name}.*")]:  # with a dot: what a killed run was writing
-            if place.is_dir():
-                shutil.rmtree(place, ignore_errors=True)
-            else:
-                place.unlink(missing_ok=True)
+        _remove(folder / name)
+        remove_abandoned(folder, name)
     with contextlib.suppress(OSError):
         folder.rmdir()
 
@@ -127,6 +157,48 @@ def sha256_of_file(path: Path, progress: Progress = silent) -> str:
             done += len(block)
             progress(f"checking {path.name}", done, total)
     return digest.hexdigest()
+
+
+def follow_umask(path: Path) -> None:
+    """Temporary files and folders are private; what is written for the user follows their umask."""
+    umask = os.umask(0)
+    os.umask(umask)
+    path.chmod((0o777 if path.is_dir() else 0o666) & ~umask)
+
+
+def _is_stream(path: Path) -> bool:
+    """A device or pipe, such as /dev/stdout: it is written to, never replaced."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+@contextlib.contextmanager
+def _through_a_copy(path: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        temporary = Path(folder) / path.name
+        temporary.touch()
+        yield temporary
+        with temporary.open("rb") as source, path.open("wb") as target:
+            shutil.copyfileobj(source, target)
+
+
+def _short(name: str) -> str:
+    return os.fsencode(name)[:_LONGEST_NAME].decode("utf-8", "ignore")
+
+
+@functools.cache
+def _host() -> str:
+    return hashlib.sha256(socket.gethostname().encode("utf-8", "surrogateescape")).hexdigest()[:8]
+
+
+def _remove(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place, ignore_errors=True)
+    else:
+        place.unlink(missing_ok=True)
 
 
 def _flush(path: Path) -> None:

@@ -12,7 +12,6 @@ This is what `isoglot align` leaves behind and what all later commands read:
 from __future__ import annotations
 
 import dataclasses
-import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
 from isoglot.aligners.alignment import Alignment, Side
-from isoglot.errors import ConfigError, FormatError, InputError
-from isoglot.files import atomic_directory
+from isoglot.errors import ConfigError, InputError
+from isoglot.files import atomic_path
+from isoglot.folders import FolderKind
+from isoglot.manifests import TensorFile
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Retriever
 from isoglot.spaces import Space
@@ -36,10 +36,9 @@ if TYPE_CHECKING:
 
 __all__ = ["AlignedSpaces", "check_name"]
 
-_MARKER = "isoglot.json"
-_FORMAT = "isoglot-aligned-spaces"
-_VERSION = 1
+_MEANS = "neighbourhoods.safetensors"
 _SPACES = "spaces"
+KIND = FolderKind("isoglot-aligned-spaces", "aligned spaces", "`isoglot align`", later=(_MEANS,))
 
 Means = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
 
@@ -165,7 +164,7 @@ class AlignedSpaces:
         progress: Progress = silent,
     ) -> None:
         """Write the folder in one piece, the spaces to `spaces_in` within it; `also` may put more into it."""
-        with atomic_directory(folder, marker=_MARKER) as temporary:
+        with KIND.replacing(folder) as temporary:
             (temporary / spaces_in).mkdir(exist_ok=True)
             (temporary / "alignments").mkdir()
             for done, (name, space) in enumerate(self.spaces.items()):
@@ -184,8 +183,6 @@ class AlignedSpaces:
             if also is not None:
                 also(temporary)
             content = {
-                "format": _FORMAT,
-                "version": _VERSION,
                 "languages": list(self.spaces),
                 "spaces_in": spaces_in,
                 "sources": {name: space.source for name, space in self.spaces.items()},
@@ -193,7 +190,7 @@ class AlignedSpaces:
                 "rerankers": [list(key) for key in self.rerankers],
                 "info": dict(self.info),
             }
-            (temporary / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            KIND.write_manifest(temporary, content)
 
     def save_means(self, folder: str | Path) -> None:
         """Keep newly computed neighbourhood means with the folder they belong to, if it can be written."""
@@ -206,56 +203,47 @@ class AlignedSpaces:
     @classmethod
     def load(cls, folder: str | Path) -> AlignedSpaces:
         """Read what `save` wrote; vectors are memory-mapped."""
+        manifest = KIND.read(folder)
         folder = Path(folder)
-        remedy = "name a folder written by `isoglot align`"
-        where = str(folder / _MARKER)
-        try:
-            content = json.loads((folder / _MARKER).read_text("utf-8"))
-        except OSError as error:
-            what = "no such folder" if not folder.exists() else f"no aligned spaces here ({error.strerror})"
-            raise InputError(what, where=str(folder), remedy=remedy) from error
-        except ValueError as error:
-            raise FormatError(f"not JSON: {error}", where=where, remedy=remedy) from error
-        if not isinstance(content, dict) or content.get("format") != _FORMAT or content.get("version") != _VERSION:
-            raise FormatError("not aligned spaces of this version", where=where, remedy=remedy)
-        try:
-            spaces = {}
-            place = folder / content.get("spaces_in", _SPACES)
-            for name in content["languages"]:
-                space = load_space(place / f"{name}.safetensors", lang=name, format="native")
-                spaces[name] = dataclasses.replace(space, source=content["sources"].get(name))
-            alignments = {
-                (source, target): Alignment.load(folder / "alignments" / f"{source}-{target}")
-                for source, target in content["alignments"]
-            }
-            rerankers = cls._read_rerankers(folder, content.get("rerankers", []))
-            return cls(spaces, alignments, content["info"], cls._read_means(folder, spaces), rerankers)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise FormatError(f"incomplete: {error}", where=where, remedy="align again") from error
+        names = manifest.names("languages", least=2)
+        sources = manifest.fields("sources")
+        place = manifest.place("spaces_in", folder)
+        spaces = {}
+        for name in names:
+            path = manifest.file((place / f"{name}.safetensors").relative_to(folder).as_posix())
+            space = load_space(path, lang=name, format="native")
+            spaces[name] = dataclasses.replace(space, source=sources.optional_text(name))
+        if len({space.dim for space in spaces.values()}) > 1:
+            raise manifest.wrong("its languages have different dimensions")
+        alignments = {
+            (source, target): Alignment.load(folder / "alignments" / f"{source}-{target}")
+            for source, target in manifest.pairs("alignments", among=names)
+        }
+        rerankers = cls._read_rerankers(folder, manifest.pairs("rerankers", among=names))
+        return cls(spaces, alignments, manifest.mapping("info"), cls._read_means(folder, spaces), rerankers)
 
     def _write_means(self, folder: Path) -> None:
         tensors = {}
         for (source, target, k), (of_source, of_target) in self.means.items():
             tensors[f"{source}|{target}|{k}|0"], tensors[f"{source}|{target}|{k}|1"] = of_source, of_target
         if tensors:
-            temporary = folder / ".neighbourhoods.part"
-            save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()}, temporary)
-            temporary.replace(folder / "neighbourhoods.safetensors")
+            with atomic_path(folder / _MEANS) as temporary:
+                save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()}, temporary)
 
     @staticmethod
     def _read_means(folder: Path, spaces: Mapping[str, Space]) -> dict[tuple[str, str, int], Means]:
         try:
-            tensors = load_file(folder / "neighbourhoods.safetensors")
-        except (OSError, SafetensorError):
+            tensors = TensorFile.read(folder / _MEANS)
+        except InputError:
             return {}  # only a cache: computed again when needed
         means = {}
         for key in tensors:
-            source, target, k, which = key.split("|")
+            source, target, k, which, *_ = [*key.split("|"), *[""] * 4]
             other = f"{source}|{target}|{k}|1"
-            if which != "0" or other not in tensors or source not in spaces or target not in spaces:
+            if which != "0" or other not in tensors or not {source, target} <= spaces.keys() or not k.isdecimal():
                 continue
             of_source, of_target = tensors[key], tensors[other]
-            if (len(of_source), len(of_target)) == (len(spaces[source]), len(spaces[target])):
+            if (of_source.shape, of_target.shape) == ((len(spaces[source]),), (len(spaces[target]),)):
                 means[source, target, int(k)] = (of_source, of_target)
         return means
 

@@ -7,7 +7,6 @@ The folder holds `config.json` (method, settings, seed, versions, data fingerpri
 from __future__ import annotations
 
 import dataclasses
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,11 +14,11 @@ from typing import Any, ClassVar, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
-from isoglot.errors import ConfigError, FormatError, InputError, ShapeError
-from isoglot.files import atomic_directory
+from isoglot.errors import ConfigError, ShapeError
+from isoglot.folders import FolderKind
+from isoglot.manifests import Fields, TensorFile
 from isoglot.spaces import FloatMatrix, Space
 from isoglot.spaces.normalise import Normaliser, parse_steps
 
@@ -28,8 +27,8 @@ __all__ = ["Alignment", "LinearAlignment", "Side", "Tensors", "as_matrix", "onto
 Side = Literal["src", "tgt"]
 Tensors = Mapping[str, npt.NDArray[np.float32]]
 
-_FORMAT = "isoglot-alignment"
-_VERSION = 1
+KIND = FolderKind("isoglot-alignment", "a saved alignment", "`isoglot align` or Alignment.save", manifest="config.json")
+_TENSORS = "alignment.safetensors"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,14 +95,12 @@ class Alignment(ABC):
 
     def save(self, folder: str | Path) -> None:
         """Write the folder, replacing an alignment that is already there."""
-        with atomic_directory(folder, marker="config.json") as temporary:
+        with KIND.replacing(folder) as temporary:
             self.write_into(temporary)
 
     def write_into(self, folder: Path) -> None:
         """Write the two files into an existing folder (for callers that make a larger folder in one piece)."""
-        config = {
-            "format": _FORMAT,
-            "version": _VERSION,
+        content = {
             "kind": self.kind,
             "method": self.method,
             "config": dict(self.config),
@@ -114,48 +111,32 @@ class Alignment(ABC):
         for side in ("src", "tgt"):
             for i, learned in enumerate(self.normaliser(side).state):
                 tensors[f"normalise.{side}.{i}"] = np.ascontiguousarray(learned)
-        (folder / "config.json").write_text(json.dumps(config, indent=2, ensure_ascii=False) + "\n", "utf-8")
         # safetensors cannot hold "no tensor at all", so there is always at least the format's version.
-        save_file({**tensors, "version": np.array([_VERSION], dtype=np.int32)}, folder / "alignment.safetensors")
+        save_file({**tensors, "version": np.array([KIND.version], dtype=np.int32)}, folder / _TENSORS)
+        KIND.write_manifest(folder, content)
 
     @staticmethod
     def load(folder: str | Path) -> Alignment:
         """Read what `save` wrote."""
-        folder = Path(folder)
-        where = str(folder / "config.json")
-        remedy = "name a folder written by `isoglot align` or Alignment.save"
+        manifest = KIND.read(folder)
+        tensors = manifest.tensors(_TENSORS)
+        subclass = Alignment._kinds[manifest.one_of("kind", list(Alignment._kinds))]
+        steps = manifest.fields("normalise")
+        common = {
+            "method": manifest.text("method"),
+            "config": manifest.mapping("config"),
+            "src_normaliser": _load_normaliser(steps, "src", tensors),
+            "tgt_normaliser": _load_normaliser(steps, "tgt", tensors),
+            "info": manifest.mapping("info"),
+        }
+        maps = {name[4:]: tensors[name] for name in tensors if name.startswith("map.")}
         try:
-            config = json.loads((folder / "config.json").read_text("utf-8"))
-            tensors = load_file(folder / "alignment.safetensors")
-        except (OSError, NotADirectoryError) as error:
-            raise InputError(f"no alignment here ({error.strerror})", where=str(folder), remedy=remedy) from error
-        except (ValueError, SafetensorError) as error:
-            raise FormatError(f"not a saved alignment: {error}", where=str(folder), remedy=remedy) from error
-        if not isinstance(config, dict) or config.get("format") != _FORMAT:
-            raise FormatError("not a saved alignment", where=where, remedy=remedy)
-        if config.get("version") != _VERSION:
-            raise FormatError(
-                f"written in version {config.get('version')!r} of the format, this release reads {_VERSION}",
-                where=where,
-                remedy="use the Isoglot release that wrote it, or align again",
-            )
-        try:
-            subclass = Alignment._kinds[config["kind"]]
-            normalisers = {
-                side: _load_normaliser(config["normalise"][side], tensors, f"normalise.{side}.")
-                for side in ("src", "tgt")
-            }
-            maps = {name[4:]: value for name, value in tensors.items() if name.startswith("map.")}
-            return subclass._from_tensors(
-                maps,
-                method=config["method"],
-                config=config["config"],
-                src_normaliser=normalisers["src"],
-                tgt_normaliser=normalisers["tgt"],
-                info=config["info"],
-            )
-        except (KeyError, TypeError) as error:
-            raise FormatError(f"incomplete: {error}", where=where, remedy="align again") from error
+            alignment = subclass._from_tensors(maps, **common)
+            alignment._check_maps()
+        except (ShapeError, KeyError, TypeError, ValueError, AttributeError) as error:
+            what = error.what if isinstance(error, ShapeError) else f"a part is missing or wrong ({error})"
+            raise tensors.wrong(f"the maps do not fit together: {what}") from error
+        return alignment
 
     @abstractmethod
     def _map(self, X: FloatMatrix, side: Side) -> FloatMatrix:
@@ -163,6 +144,10 @@ class Alignment(ABC):
 
     def _unmap(self, X: FloatMatrix, side: Side) -> FloatMatrix:
         raise ConfigError(f"{self.method} cannot be inverted", remedy="use procrustes or another invertible method")
+
+    @abstractmethod
+    def _check_maps(self) -> None:
+        """Raise ShapeError if what was loaded cannot map any vectors; cheap, as every load calls it."""
 
     @abstractmethod
     def _tensors(self) -> Tensors:
@@ -208,6 +193,25 @@ class LinearAlignment(Alignment):
         """True if both matrices are orthogonal, so that the transpose undoes them exactly."""
         return all(W is None or _orthogonal(W) for W in (self.W_src, self.W_tgt))
 
+    def _check_maps(self) -> None:
+        shared = set()
+        for W, b, normaliser in (
+            (self.W_src, self.b_src, self.src_normaliser),
+            (self.W_tgt, self.b_tgt, self.tgt_normaliser),
+        ):
+            d = normaliser.output_dim
+            for name, array, ndim in (("matrix", W, 2), ("shift", b, 1)):
+                if array is None:
+                    continue
+                if array.dtype != np.float32 or array.ndim != ndim:
+                    raise ShapeError(f"a {name} of shape {array.shape} and type {array.dtype}")
+                if d is not None and array.shape[0] != d:
+                    raise ShapeError(f"a {name} of shape {array.shape} after {d} dimensions")
+                d = array.shape[-1]
+            shared |= set() if d is None else {d}
+        if len(shared) > 1:
+            raise ShapeError(f"the two sides end in spaces of {sorted(shared)} dimensions")
+
     def _tensors(self) -> Tensors:
         named = {"W_src": self.W_src, "W_tgt": self.W_tgt, "b_src": self.b_src, "b_tgt": self.b_tgt}
         return {name: value for name, value in named.items() if value is not None}
@@ -251,6 +255,10 @@ def _orthogonal(W: FloatMatrix) -> bool:
     return W.shape[0] == W.shape[1] and bool(np.abs(W @ W.T - np.eye(len(W))).max() < 1e-4)
 
 
-def _load_normaliser(steps: Any, tensors: Tensors, prefix: str) -> Normaliser:
-    names = parse_steps(steps)
-    return Normaliser(names, tuple(tensors[f"{prefix}{i}"] for i in range(len(names))))
+def _load_normaliser(steps: Fields, side: Side, tensors: TensorFile) -> Normaliser:
+    try:
+        names = parse_steps(steps.texts(side, distinct=False))
+        state = tuple(tensors.take(f"normalise.{side}.{i}", (None, None)) for i in range(len(names)))
+        return Normaliser(names, state).checked()
+    except (ConfigError, ShapeError) as error:
+        raise steps.wrong(f'"normalise": {error.what}') from error

@@ -107,6 +107,17 @@ class NetworkAlignment(Alignment):
             hidden = np.tanh(hidden) if i < layers - 1 else hidden
         return np.asarray(X @ self.weights["turn"] + hidden, dtype=np.float32)
 
+    def _check_maps(self) -> None:
+        d = self.src_normaliser.output_dim or len(self.weights["turn"])
+        size = d
+        for i in range(len(self.weights) // 2):
+            weight, bias = self.weights[f"weight{i}"], self.weights[f"bias{i}"]
+            if weight.ndim != 2 or len(weight) != size or bias.shape != weight.shape[1:]:
+                raise ShapeError(f"layer {i} has shapes {weight.shape} and {bias.shape} after {size} dimensions")
+            size = weight.shape[1]
+        if size != d or self.weights["turn"].shape != (d, d) or self.tgt_normaliser.output_dim not in (None, d):
+            raise ShapeError(f"a network of {size} dimensions between spaces of others")
+
     def _tensors(self) -> Tensors:
         return self.weights
 

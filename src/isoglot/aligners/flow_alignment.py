@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -92,6 +93,28 @@ class FlowAlignment(Alignment):
         flow = import_flow()
         pair: FlowPair = flow.FlowPair(flow.FlowShape.of(self.shape)).fill(self.weights)
         return pair
+
+    def _check_maps(self) -> None:
+        d, couplings, hidden = (self.shape[name] for name in ("dim", "couplings", "hidden"))
+        if any(n.output_dim not in (None, d) for n in (self.src_normaliser, self.tgt_normaliser)):
+            raise ShapeError(f"a flow of {d!r} dimensions behind a normalisation of others")
+        wanted: dict[str, tuple[int | None, ...]] = {"after": (d, d)}
+        for side in ("src", "tgt"):
+            wanted |= {f"{side}.turn": (d, d), f"{side}.mean": (d,), f"{side}.deviation": (d,)}
+            # Not by `couplings` itself: an edited file may say any number.
+            for i in {name.split(".")[2] for name in self.weights if name.startswith(f"{side}.couplings.")}:
+                wanted[f"{side}.couplings.{i}.mask"] = (d,)
+                for layer, (before, after) in enumerate(itertools.pairwise([None, *hidden, None])):
+                    wanted[f"{side}.couplings.{i}.hyper.{2 * layer}.weight"] = (after, before)
+                    wanted[f"{side}.couplings.{i}.hyper.{2 * layer}.bias"] = (after,)
+        sizes = {name: value.shape for name, value in self.weights.items()}
+        numbers = sum(name.endswith(".mask") for name in wanted)
+        if wanted.keys() != sizes.keys() or not isinstance(self.shape["permute"], bool) or numbers != 2 * couplings:
+            raise ShapeError(f"{len(sizes)} weights are not those of {couplings!r} couplings")
+        for name, shape in wanted.items():
+            fits = len(shape) == len(sizes[name])
+            if not fits or any(w is not None and w != n for w, n in zip(shape, sizes[name], strict=True)):
+                raise ShapeError(f"{name} has shape {sizes[name]}")
 
     def _tensors(self) -> Tensors:
         return dict(self.weights)

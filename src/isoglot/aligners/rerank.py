@@ -12,7 +12,6 @@ On disk, beside an alignment: `rerank.json`, and `aligners/1`, ... for aligners 
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,8 +24,8 @@ from isoglot.aligners.base import Aligner
 from isoglot.aligners.rerank_features import CandidateSearch, Queries, feature_names
 from isoglot.aligners.rerank_model import RankingModel
 from isoglot.aligners.rerank_training import cross_fit, learn
-from isoglot.errors import ConfigError, FormatError, InputError, LexiconError
-from isoglot.files import atomic_directory
+from isoglot.errors import ConfigError, InputError, LexiconError
+from isoglot.folders import FolderKind
 from isoglot.lexicons import Lexicon
 from isoglot.lexicons.frequency import frequency_ranks
 from isoglot.progress import Progress, silent
@@ -35,9 +34,9 @@ from isoglot.spaces import Space
 
 __all__ = ["RerankedRetriever", "Reranker"]
 
-_MARKER = "rerank.json"
-_FORMAT = "isoglot-reranker"
-_VERSION = 1
+_KIND = FolderKind("isoglot-reranker", "a re-ranker", "`isoglot align --rerank`", manifest="rerank.json")
+#: More aligners than anybody would ask at once.
+_MOST_VIEWS = 100
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -144,14 +143,12 @@ class Reranker:
 
     def save(self, folder: str | Path) -> None:
         """Write the folder, replacing a re-ranker that is already there."""
-        with atomic_directory(folder, marker=_MARKER) as temporary:
+        with _KIND.replacing(folder) as temporary:
             self.write_into(temporary)
 
     def write_into(self, folder: Path) -> None:
         """Write into an existing folder (for callers that make a larger folder in one piece)."""
         content = {
-            "format": _FORMAT,
-            "version": _VERSION,
             "source": self.source,
             "target": self.target,
             "candidates": self.candidates,
@@ -161,42 +158,32 @@ class Reranker:
             "model": self.model.record(),
             "info": dict(self.info),
         }
-        (folder / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
         for number, view in enumerate(self.further, start=1):
             view.save(folder / "aligners" / str(number))
+        _KIND.write_manifest(folder, content)
 
     @classmethod
     def load(cls, folder: str | Path) -> Reranker:
         """Read what `save` wrote."""
-        folder = Path(folder)
-        where = str(folder / _MARKER)
-        remedy = "name a folder written by Reranker.save, or align again"
+        manifest = _KIND.read(folder)
+        further = range(1, manifest.integer("further", least=0, most=_MOST_VIEWS) + 1)
+        words = manifest.flag("words")
         try:
-            content = json.loads((folder / _MARKER).read_text("utf-8"))
-        except OSError as error:
-            raise InputError(f"no re-ranker here ({error.strerror})", where=str(folder), remedy=remedy) from error
-        except ValueError as error:
-            raise FormatError(f"not JSON: {error}", where=where, remedy=remedy) from error
-        if not isinstance(content, dict) or content.get("format") != _FORMAT or content.get("version") != _VERSION:
-            raise FormatError("not a re-ranker of this version", where=where, remedy=remedy)
-        try:
-            model = RankingModel.from_record(content["model"])
-            further = range(1, int(content["further"]) + 1)
-            names = feature_names(1 + len(further), words=content["words"])
-            if model.names != names:
-                raise FormatError("its features are not those of this release", where=where, remedy="align again")
-            return cls(
-                content["source"],
-                content["target"],
-                model,
-                int(content["candidates"]),
-                int(content["neighbourhood"]),
-                content["words"],
-                tuple(AlignedSpaces.load(folder / "aligners" / str(number)) for number in further),
-                content["info"],
-            )
+            model = RankingModel.from_record(manifest.items("model"))
         except (KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"incomplete: {error}", where=where, remedy=remedy) from error
+            raise manifest.wrong(f'"model" is not a list of weights ({error})') from error
+        if model.names != feature_names(1 + len(further), words=words):
+            raise manifest.wrong("its features are not those of this release")
+        return cls(
+            manifest.text("source"),
+            manifest.text("target"),
+            model,
+            manifest.integer("candidates", least=1),
+            manifest.integer("neighbourhood", least=1),
+            words,
+            tuple(AlignedSpaces.load(Path(folder) / "aligners" / str(number)) for number in further),
+            manifest.mapping("info"),
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -86,6 +86,8 @@ class RankingModel:
         mean, scale, weights = (
             np.array([float(row[key]) for row in record], dtype=np.float64) for key in ("mean", "scale", "weight")
         )
+        if not all(np.isfinite(values).all() for values in (mean, scale, weights)) or not (scale > 0).all():
+            raise ValueError("weights that are not finite")
         return cls(tuple(str(row["feature"]) for row in record), mean, scale, weights)
 
 

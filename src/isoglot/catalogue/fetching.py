@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import json
-import tempfile
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,16 @@ from isoglot.catalogue.record import Artefact, Entry
 from isoglot.catalogue.table import entry as find_entry
 from isoglot.catalogue.table import is_shared
 from isoglot.errors import DownloadError, FormatError, IsoglotError
-from isoglot.files import atomic_directory, cache_directory, check_writable, sha256_of_file
+from isoglot.files import cache_directory, check_writable, part_name, remove_abandoned, sha256_of_file
+from isoglot.folders import FolderKind
+from isoglot.locks import output_lock
 from isoglot.progress import Progress, silent
 
 __all__ = ["MARKER", "cached", "fetch", "provenance"]
 
 #: The file that makes a folder of the cache ours.
 MARKER = "provenance.json"
+_KIND = FolderKind("isoglot-catalogue-entry", "data of the catalogue", "`isoglot data get`", manifest=MARKER)
 
 
 def fetch(name: str | Entry, progress: Progress = silent, *, connection: Connection | None = None) -> Path:
@@ -43,6 +46,10 @@ def fetch(name: str | Entry, progress: Progress = silent, *, connection: Connect
         return found
     folder = _folder(entry)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(output_lock(folder, wait=True))
+        found = cached(entry)
+        if found is not None:  # by whoever held it before us
+            return found
         files: list[Path] = []
         sources: list[dict[str, Any]] = []
         for artefact in entry.artefacts:
@@ -58,7 +65,7 @@ def fetch(name: str | Entry, progress: Progress = silent, *, connection: Connect
                     "sha256": digest,
                 }
             )
-        with atomic_directory(folder, marker=MARKER) as temporary:
+        with _KIND.replacing(folder) as temporary:
             try:
                 facts = reader(entry.reader)(entry, files, temporary, progress)
             except (FormatError, UnicodeDecodeError) as error:
@@ -109,11 +116,16 @@ def _artefact(
         kept.unlink(missing_ok=True)
     check_writable(store)
     store.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=store, prefix=".download-") as temporary:
-        path, digest = _download(entry, artefact, Path(temporary), connection, progress)
+    remove_abandoned(store)
+    temporary = store / part_name(artefact.filename, "download")
+    temporary.mkdir(0o700)
+    try:
+        path, digest = _download(entry, artefact, temporary, connection, progress)
         if is_shared(artefact) and digest == artefact.sha256:
             path = path.replace(kept)
         yield path, digest
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _download(
@@ -145,4 +157,4 @@ def _write_provenance(folder: Path, entry: Entry, sources: list[dict[str, Any]],
         "fetched": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "digest": entry.digest(),
     }
-    (folder / MARKER).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    _KIND.write_manifest(folder, record)

@@ -88,11 +88,12 @@ def align(
       isoglot align en.vec zh.vec -l en-zh.txt -m cca --set keep=0.9 -o en-zh --json
       isoglot align en=en.vec fr=fr.vec ja=ja.vec --pivot en -l en-fr=en-fr.txt -l en-ja=en-ja.txt -o all
     """
+    from isoglot.aligners.aligned import KIND
     from isoglot.cli.console import notes, print_json, progress_bars, result_table, say
     from isoglot.cli.inputs import open_lexicon, open_space, parse_aligner
+    from isoglot.cli.outputs import claim
     from isoglot.cli.pivot import align_languages
     from isoglot.errors import ConfigError, LexiconError
-    from isoglot.files import check_replaceable
     from isoglot.lexicons import identical_strings
     from isoglot.lexicons import numerals as shared_numerals
     from isoglot.recipes.pair import align_pair, split_lexicon
@@ -100,7 +101,7 @@ def align(
 
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=normalise, match_dimensions=match_dimensions)
     check_score(score)
-    check_replaceable(output, marker="isoglot.json")
+    claim(output, KIND)
     if pivot is not None:
         if rerank:
             raise ConfigError("--rerank works with two languages, not with --pivot")
@@ -197,8 +198,10 @@ def demo(
       isoglot demo -o my-demo --json
     """
     from isoglot.cli.console import print_json, progress_bars, result_table, say, table
+    from isoglot.cli.outputs import claim
     from isoglot.recipes.demo import run_demo
 
+    claim(output)
     with progress_bars() as progress:
         outcome = run_demo(output, offline=offline, progress=progress, tell=say)
     if json:

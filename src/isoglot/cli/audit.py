@@ -74,9 +74,9 @@ def audit(
     """
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import open_parallel
+    from isoglot.cli.outputs import claim
     from isoglot.encoders import Encoder
     from isoglot.errors import ConfigError
-    from isoglot.files import check_writable
     from isoglot.lexicons import read_links
     from isoglot.recipes.audit import audit_encoder, expected_megabytes
     from isoglot.recipes.audit_report import write_audit_page
@@ -86,7 +86,7 @@ def audit(
         raise ConfigError(
             "--links and --base go together", remedy="--base says what the file calls a first word: 0 or 1"
         )
-    check_writable(output / "audit.json")
+    claim(output)
     split = _segmenters(segmenter)
     with progress_bars() as progress:
         # What can go wrong is found before the encoder is loaded.

@@ -59,8 +59,8 @@ def compare_methods(
     from isoglot.aligners import methods
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.inputs import open_lexicon, open_space
+    from isoglot.cli.outputs import claim
     from isoglot.errors import ConfigError, LexiconError
-    from isoglot.files import check_writable
     from isoglot.recipes.compare import compare, contenders
     from isoglot.recipes.pair import split_lexicon
     from isoglot.recipes.suites import Suite
@@ -76,7 +76,7 @@ def compare_methods(
         rows += [[label, f"not run: {need}"] for label, need in listed.missing]
         table("Would run", ["method", "cost"], rows)
         return
-    check_writable(output / "comparison.json")
+    claim(output)
     with progress_bars() as progress:
         pairs = open_lexicon(lexicon, fold_case=fold_case, progress=progress)
         gold = None if test is None else open_lexicon(test, fold_case=fold_case, progress=progress)

@@ -72,13 +72,13 @@ def extract(
     """
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import link_settings, open_encoder, open_links, open_parallel
+    from isoglot.cli.outputs import claim
     from isoglot.encoders.estimate import estimate_encoding
     from isoglot.encoders.fitting import tokenise
     from isoglot.encoders.linking import check_linking
-    from isoglot.encoders.pairs import extract_to
-    from isoglot.files import check_replaceable
+    from isoglot.encoders.pairs import KIND, extract_to
 
-    check_replaceable(output, marker="pairs.json")
+    claim(output, KIND)
     chosen = link_settings(settings)
     check_linking(method, chosen)
     known = open_links(links, base)
@@ -161,11 +161,12 @@ def align(
     from isoglot.cli.console import print_json, progress_bars, result_table, say
     from isoglot.cli.encoder_options import link_settings, open_encoder, open_links, open_parallel
     from isoglot.cli.inputs import parse_aligner
+    from isoglot.cli.outputs import claim
     from isoglot.encoders.estimate import estimate_encoding
     from isoglot.encoders.fitting import tokenise
     from isoglot.encoders.linking import check_linking
+    from isoglot.encoders.maps import KIND
     from isoglot.errors import ConfigError
-    from isoglot.files import check_replaceable
     from isoglot.recipes.contextual import align_and_test
 
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=normalise, match_dimensions=False)
@@ -175,7 +176,7 @@ def align(
         raise ConfigError("--links are links of words", remedy="give --level word too")
     linking = link_settings(word_settings)
     check_linking(word_method, linking)
-    check_replaceable(output, marker="isoglot.json")
+    claim(output, KIND)
     known = open_links(links, base)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)

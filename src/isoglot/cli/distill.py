@@ -99,8 +99,9 @@ def distill(
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.encoder_options import open_encoder
     from isoglot.cli.joint_inputs import read_text_argument
+    from isoglot.cli.outputs import claim
     from isoglot.distill import DistillSettings, distill_texts
-    from isoglot.distill.distilling import check_output
+    from isoglot.distill.distilling import KIND
     from isoglot.distill.estimate import estimate_distilling
     from isoglot.errors import ConfigError
     from isoglot.text import segmenter as load_segmenter
@@ -113,7 +114,7 @@ def distill(
     )  # fmt: skip
     if occurrences is not None and method != "aggregate":
         raise ConfigError("--occurrences is for --method aggregate")
-    check_output(output)
+    claim(output, KIND)
     files = [read_text_argument(text, encoding) for text in texts]
     langs = [file.lang for file in files]
     for lang in langs:

@@ -136,15 +136,16 @@ def train(
       isoglot joint en.txt it.txt fr.txt -l en-fr=a.tsv -l it-fr=b.tsv -o three
       isoglot joint en.txt fr.txt -l en-fr.tsv -o en-fr --dry-run
     """
+    from isoglot.aligners.aligned import KIND
     from isoglot.aligners.translate import induce
     from isoglot.cli.console import print_json, progress_bars, result_table, say, table
     from isoglot.cli.joint_inputs import read_job, tell_cost
-    from isoglot.files import check_replaceable
+    from isoglot.cli.outputs import claim
     from isoglot.joint.trained import remove_work
     from isoglot.lexicons import Lexicon
     from isoglot.recipes.joint import joint_align
 
-    check_replaceable(output, marker="isoglot.json")
+    claim(output, KIND)
     with progress_bars() as progress:
         job = read_job(
             texts, lexicon or [], test or [], refine, settings or [], gamma,
@@ -263,10 +264,10 @@ def ablate(
     """
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.joint_inputs import read_job
-    from isoglot.files import check_writable
+    from isoglot.cli.outputs import claim
     from isoglot.recipes.joint_ablation import run_ablation, write_ablation
 
-    check_writable(output / "ablation.json")
+    claim(output)
     with progress_bars() as progress:
         job = read_job(
             texts, lexicon or [], test or [], refine, settings or [], gamma,

@@ -46,7 +46,8 @@ def density(
       isoglot reproduce density --runs 5 --k 5,20,50,100 -o density
     """
     from isoglot.cli.console import print_json, progress_bars, say, table
-    from isoglot.files import atomic_path, check_writable
+    from isoglot.cli.outputs import claim
+    from isoglot.files import atomic_path
     from isoglot.recipes.density import FULL, QUICK, run_grid
     from isoglot.recipes.density_claims import findings
     from isoglot.recipes.density_report import write_density_page
@@ -61,7 +62,7 @@ def density(
     say(f"{len(list(grid.jobs())):,} alignments, about {grid.minutes() / count:.0f} minutes with {count} processes")
     if dry_run:
         return
-    check_writable(output / "density.json")
+    claim(output)
     with progress_bars() as progress:
         outcomes = run_grid(grid, output, workers=count, progress=progress)
         progress("drawing", 0, 1)

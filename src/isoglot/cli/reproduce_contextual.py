@@ -44,7 +44,7 @@ def contextual(
       isoglot reproduce contextual --languages de --train 1000 --test 200 -o quick
     """
     from isoglot.cli.console import progress_bars, say
-    from isoglot.files import check_writable
+    from isoglot.cli.outputs import claim
     from isoglot.recipes.contextual_report import retrieval_rows
     from isoglot.recipes.contextual_tables import VARIANTS, retrieval_table
 
@@ -54,7 +54,7 @@ def contextual(
     say(f"{len(chosen) * len(VARIANTS)} alignments; a model like MiniLM takes about {minutes:.0f} minutes on 2 cores")
     if dry_run:
         return
-    check_writable(output / "contextual.json")
+    claim(output)
     with progress_bars() as progress:
         records = retrieval_table(
             encoder, output, languages=chosen, train=train, test=test, seed=seed, progress=progress
@@ -100,13 +100,13 @@ def word_alignment(
     """
     from isoglot import catalogue
     from isoglot.cli.console import progress_bars
+    from isoglot.cli.outputs import claim
     from isoglot.errors import InputError
-    from isoglot.files import check_writable
     from isoglot.lexicons import ParallelText, read_links
     from isoglot.recipes.contextual_report import word_alignment_rows
     from isoglot.recipes.contextual_tables import TRAIN, shuffled, word_alignment_table
 
-    check_writable(output / "word-alignment.json")
+    claim(output)
     found = sorted(folder.glob("*.src-tgt"))
     if not found:
         raise InputError(
@@ -154,11 +154,11 @@ def rfeval(
       isoglot reproduce rfeval wmt17 --pairs de-en --layer 3 -o layer-3
     """
     from isoglot.cli.console import progress_bars
-    from isoglot.files import check_writable
+    from isoglot.cli.outputs import claim
     from isoglot.recipes.contextual_report import evaluation_rows
     from isoglot.recipes.contextual_tables import evaluation_table
 
-    check_writable(output / "rfeval.json")
+    claim(output)
     chosen = [pair.strip() for pair in pairs.split(",") if pair.strip()]
     with progress_bars() as progress:
         records = evaluation_table(encoder, folder, output, pairs=chosen, layer=layer, seed=seed, progress=progress)

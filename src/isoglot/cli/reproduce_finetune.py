@@ -65,9 +65,10 @@ def finetune(
     import json as writer
 
     from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.outputs import claim
     from isoglot.cli.training_view import TrainingView
     from isoglot.errors import ConfigError
-    from isoglot.files import atomic_path, check_writable
+    from isoglot.files import atomic_path
     from isoglot.recipes.finetune_report import mean_rows, write_finetune_page
     from isoglot.recipes.finetune_tables import VALID, finetune_table, variants
 
@@ -85,7 +86,7 @@ def finetune(
     others = {} if tatoeba is None else tatoeba_texts(tatoeba, {*languages[0], *languages[1]})
     if dry_run:
         return
-    check_writable(output / "finetune.json")
+    claim(output)
     with TrainingView() as view, progress_bars() as progress:
         records = finetune_table(
             encoder,

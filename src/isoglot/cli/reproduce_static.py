@@ -130,11 +130,12 @@ def static_contextual(
 
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.joint_inputs import read_text_argument
+    from isoglot.cli.outputs import claim
     from isoglot.cli.static_align import named_files
     from isoglot.cli.train_encoder import assigned
     from isoglot.cli.training_view import TrainingView
     from isoglot.errors import ConfigError
-    from isoglot.files import atomic_path, check_writable
+    from isoglot.files import atomic_path
     from isoglot.recipes.static_contextual import static_contextual as run
     from isoglot.recipes.static_contextual_cost import experiment_cost
     from isoglot.recipes.static_contextual_plan import Aligning, Experiment, Trials
@@ -165,7 +166,7 @@ def static_contextual(
         device,
         cache,
     )
-    check_writable(output / "static-contextual.json")
+    claim(output)
     others = [lang for lang in langs if lang != pivot]
     with TrainingView() as view, progress_bars() as progress:
         tests = Trials(

@@ -35,8 +35,10 @@ def simulate_languages(
       isoglot simulate --t 1 --dim 50 --words 200 -o easy
     """
     from isoglot.cli.console import print_json, say
+    from isoglot.cli.outputs import claim
     from isoglot.simulate import simulate_occurrences
 
+    claim(output)
     pair = simulate_occurrences(k, t, eps, words=words, dim=dim, seed=seed)
     facts = pair.save(output)
     if json:

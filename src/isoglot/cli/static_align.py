@@ -83,11 +83,13 @@ def static_align(
       isoglot static-align static --pivot en --from-vectors en=cc.en.vec --from-vectors fr=cc.fr.vec -o aligned
       isoglot static-align en=en.safetensors fr=fr.safetensors --pivot en --induce cognates -o aligned
     """
+    from isoglot.aligners.aligned import KIND
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.inputs import open_space, parse_aligner
+    from isoglot.cli.outputs import claim
     from isoglot.errors import ConfigError
     from isoglot.recipes.induction import check_inducer
-    from isoglot.recipes.static_alignment import CRITERIA, align_static, check_static_output, remove_work
+    from isoglot.recipes.static_alignment import CRITERIA, align_static, remove_work
 
     files = _files(vectors)
     if pivot not in files:
@@ -98,7 +100,7 @@ def static_align(
         check_inducer(induce)
     if criterion is not None and criterion not in CRITERIA:
         raise ConfigError(f"unknown criterion {criterion!r}", remedy=f"choose one of: {', '.join(CRITERIA)}")
-    check_static_output(output)
+    claim(output, KIND)
     work = output.with_name(f"{output.name}.work")
 
     def tell(line: str) -> None:

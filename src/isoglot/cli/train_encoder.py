@@ -146,12 +146,15 @@ def _run(recipe: Recipe, *, words: bool, device: str, dry_run: bool, json: bool)
     import os
 
     from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.outputs import claim
     from isoglot.cli.training_view import TrainingView
     from isoglot.recipes.finetune import estimate, fine_tune, prepare
     from isoglot.training.journal import Stopped
 
     # Of several processes one speaks.
     speaks = os.environ.get("RANK", "0") == "0"
+    if speaks and not dry_run:
+        claim(recipe.output)
     with TrainingView(speaks) as view:
         with progress_bars() as progress:
             fine = prepare(

@@ -24,15 +24,16 @@ from isoglot.distill.one_pass import STATE, VECTORS, Distilled, Tell, check_stat
 from isoglot.distill.sentences import Sentences
 from isoglot.distill.settings import DistillSettings
 from isoglot.encoders import Encoder
-from isoglot.errors import ConfigError, InputError
-from isoglot.files import atomic_directory, check_replaceable, remove_kept
+from isoglot.errors import ConfigError
+from isoglot.files import remove_kept
+from isoglot.folders import FolderKind
 from isoglot.joint import TextFile
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 
 __all__ = [
+    "KIND",
     "Distilled",
-    "check_output",
     "choose_sentences",
     "distill_text",
     "distill_texts",
@@ -40,9 +41,7 @@ __all__ = [
     "remove_work",
 ]
 
-_MARKER = "config.json"
-_FORMAT = "isoglot-distilled"
-_VERSION = 1
+KIND = FolderKind("isoglot-distilled", "distilled vectors", "`isoglot distill`", manifest="config.json")
 _SENTENCES = "sentences"
 
 
@@ -110,7 +109,7 @@ def distill_together(
     if len(set(langs)) < len(langs) or not langs:
         raise ConfigError(f"each text needs a language of its own, not {', '.join(langs)}")
     for output in runs:
-        check_output(output)
+        KIND.check_replaceable(output)
     done: dict[Path, dict[str, Distilled]] = {output: {} for output in runs}
     chosen: dict[tuple[Path, str], Sentences] = {}
     groups = _read_alike(runs)
@@ -136,21 +135,6 @@ def distill_together(
         if not keep_work:
             remove_work(output, langs)
     return done
-
-
-def check_output(output: Path) -> None:
-    """Raise unless the folder is free or holds what an earlier run wrote: `config.json` alone is no proof of that."""
-    check_replaceable(output, marker=_MARKER)
-    marker = output / _MARKER
-    if marker.exists():
-        with contextlib.suppress(OSError, ValueError, AttributeError):
-            if json.loads(marker.read_text("utf-8")).get("format") == _FORMAT:
-                return
-        raise InputError(
-            "this folder holds another model and will not be overwritten",
-            where=str(output),
-            remedy="choose another output path",
-        )
 
 
 def choose_sentences(
@@ -200,12 +184,10 @@ def _write(
     done: Mapping[str, Distilled],
     progress: Progress,
 ) -> None:
-    with atomic_directory(output, marker=_MARKER) as temporary:
+    with KIND.replacing(output) as temporary:
         for lang, one in done.items():
             one.space.save(temporary / f"{lang}.safetensors", progress=progress)
         content = {
-            "format": _FORMAT,
-            "version": _VERSION,
             "encoder": identity_of(encoder),
             "settings": dataclasses.asdict(settings),
             "languages": {
@@ -214,7 +196,7 @@ def _write(
             },
             "versions": _versions(),
         }
-        (temporary / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        KIND.write_manifest(temporary, content)
 
 
 def _versions() -> dict[str, str]:

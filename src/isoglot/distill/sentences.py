@@ -13,7 +13,6 @@ so it may be larger than memory.
 from __future__ import annotations
 
 import dataclasses
-import json
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,8 +26,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from isoglot.distill.settings import DistillSettings
-from isoglot.errors import FormatError, InputError
-from isoglot.files import atomic_directory
+from isoglot.errors import InputError
+from isoglot.folders import FolderKind
 from isoglot.joint import TextFile
 from isoglot.progress import Progress, silent
 from isoglot.spaces import IntVector
@@ -36,9 +35,7 @@ from isoglot.text import lower_case, read_text, segmenter
 
 __all__ = ["Sentences"]
 
-_MARKER = "sentences.json"
-_FORMAT = "isoglot-distill-sentences"
-_VERSION = 1
+_KIND = FolderKind("isoglot-distill-sentences", "chosen sentences", "`isoglot distill`", manifest="sentences.json")
 #: Longer sentences are cut: a file without line ends must not become one sentence.
 LONGEST_SENTENCE = 512
 #: Paragraphs are cut between sentences once they have so many words: a chapter without blank lines is none.
@@ -110,16 +107,15 @@ class Sentences:
         """Read the text and write the folder, or reopen it if the same text and settings made it."""
         folder = Path(folder)
         asked = {"text": text.facts(), "settings": settings.selection()}
-        if (folder / _MARKER).exists():
+        if _KIND.owns(folder):
             found = cls.load(folder)
             if all(found.facts.get(key) == value for key, value in asked.items()):
                 return found
-        with atomic_directory(folder, marker=_MARKER) as temporary:
+        with _KIND.replacing(folder) as temporary:
             figures, counts = _choose(text, settings, temporary, progress)
             words = _vocabulary(counts, settings, str(text.path))
             (temporary / "words.tsv").write_text("".join(f"{word}\t{counts[word]}\n" for word in words), "utf-8")
-            content = {"format": _FORMAT, "version": _VERSION, "lang": text.lang, **asked, **figures}
-            (temporary / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            _KIND.write_manifest(temporary, {"lang": text.lang, **asked, **figures})
         return cls.load(folder)
 
     @classmethod
@@ -127,9 +123,7 @@ class Sentences:
         """Open what `build` wrote."""
         folder = Path(folder)
         try:
-            facts = json.loads((folder / _MARKER).read_text("utf-8"))
-            if facts["format"] != _FORMAT or facts["version"] != _VERSION:
-                raise FormatError("not sentences of this version", where=str(folder), remedy="remove it to start anew")
+            facts = dict(_KIND.read(folder).content)
             table = [line.split("\t") for line in (folder / "words.tsv").read_text("utf-8").split("\n")[:-1]]
             bounds = load_file(folder / "bounds.safetensors")
             text = np.memmap(folder / "sentences.txt", dtype=np.uint8, mode="r")
@@ -139,7 +133,7 @@ class Sentences:
             words = tuple(row[0] for row in table)
             arrays = (bounds["starts"], bounds["lengths"], bounds["paragraphs"])
             return cls(facts["lang"], words, counts, *arrays, facts, text)
-        except (OSError, KeyError, IndexError, TypeError, ValueError, SafetensorError) as error:
+        except (OSError, KeyError, IndexError, TypeError, ValueError, InputError, SafetensorError) as error:
             raise InputError(
                 f"no chosen sentences: {error}", where=str(folder), remedy="remove it to start anew"
             ) from error

@@ -8,7 +8,6 @@ maps are linear and the layer is a single one, a sentence-transformers model (`S
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,10 @@ from isoglot.aligners.alignment import Side
 from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.encoder import Encoder
 from isoglot.encoders.layers import parse_layers
-from isoglot.encoders.maps import FORMAT, MARKER, VERSION, LayerMaps, Level, read_config
+from isoglot.encoders.maps import KIND, LayerMaps, Level, read_alignments, read_level
 from isoglot.encoders.model import quiet
 from isoglot.encoders.sentence_model import SentenceModel, cannot_export
 from isoglot.errors import ConfigError
-from isoglot.files import atomic_directory
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 
@@ -75,7 +73,7 @@ class AlignedEncoder:
     def save(self, folder: str | Path) -> str | None:
         """Write the folder. Gives None, or a sentence on why sentence-transformers cannot load it."""
         reason = cannot_export(self.encoder, self.alignments)
-        with atomic_directory(folder, marker=MARKER) as temporary, quiet():
+        with KIND.replacing(folder) as temporary, quiet():
             self.encoder.model.save(temporary / "encoder", depth=self._depth_to_save() if reason is None else None)
             for i, alignment in enumerate(self.alignments):
                 (temporary / "alignments" / str(i)).mkdir(parents=True)
@@ -83,8 +81,6 @@ class AlignedEncoder:
             if reason is None:
                 SentenceModel(self.encoder, self.alignments[0], self.languages, self.level).write_into(temporary)
             content = {
-                "format": FORMAT,
-                "version": VERSION,
                 "languages": list(self.languages),
                 "layers": str(self.encoder.layers),
                 "pooling": self.encoder.pooling,
@@ -95,24 +91,24 @@ class AlignedEncoder:
                 "sentence_transformers": reason is None,
                 "info": dict(self.info),
             }
-            (temporary / MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            KIND.write_manifest(temporary, content)
         return reason
 
     @classmethod
     def load(cls, folder: str | Path, **settings: Any) -> AlignedEncoder:
         """Read what `save` wrote; `settings` (device, dtype, cache, ...) go to the Encoder."""
         folder = Path(folder)
-        content = read_config(folder)
+        manifest = KIND.read(folder)
         encoder = Encoder(
             folder / "encoder",
-            layer=content["layers"],
-            pooling=content["pooling"],
-            sentence_pooling=content["sentence_pooling"],
+            layer=manifest.text("layers"),
+            pooling=manifest.text("pooling"),
+            sentence_pooling=manifest.text("sentence_pooling"),
             **settings,
         )
-        alignments = tuple(Alignment.load(folder / "alignments" / str(i)) for i in range(int(content["alignments"])))
-        first, second = content["languages"]
-        return cls(encoder, alignments, (first, second), content["level"], content.get("info", {}))
+        first, second = manifest.names("languages", exactly=2)
+        alignments = read_alignments(manifest)
+        return cls(encoder, alignments, (first, second), read_level(manifest), manifest.mapping("info"))
 
     def side(self, lang: str) -> Side:
         """Which side of the alignment a language is."""

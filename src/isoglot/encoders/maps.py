@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast, get_args
 
 import numpy as np
 
 from isoglot.aligners import Alignment
 from isoglot.aligners.alignment import Side
 from isoglot.errors import ConfigError, FormatError
+from isoglot.folders import FolderKind, Manifest
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["FORMAT", "MARKER", "LayerMaps", "Level", "is_aligned_folder", "read_config", "read_maps"]
+__all__ = ["KIND", "LayerMaps", "Level", "is_aligned_folder", "read_alignments", "read_level", "read_maps"]
 
-FORMAT = "isoglot-aligned-encoder"
-VERSION = 1
-MARKER = "isoglot.json"
+KIND = FolderKind("isoglot-aligned-encoder", "an aligned encoder", "`isoglot contextual align`")
+#: More layers than any encoder has.
+_MOST_LAYERS = 1000
 
 Level = Literal["word", "sentence"]
 
@@ -81,44 +81,33 @@ class LayerMaps:
 
 def is_aligned_folder(folder: Path) -> bool:
     """Whether `AlignedEncoder.save` wrote this folder."""
-    try:
-        content = json.loads((folder / MARKER).read_text("utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(content, dict) and content.get("format") == FORMAT
+    return KIND.owns(folder)
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    """The folder's own description, checked."""
-    where = str(folder / MARKER)
-    remedy = "name a folder written by `isoglot contextual align`"
-    try:
-        content = json.loads((folder / MARKER).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise FormatError("no aligned encoder here", where=str(folder), remedy=remedy) from error
-    if not isinstance(content, dict) or content.get("format") != FORMAT or content.get("version") != VERSION:
-        raise FormatError("not an aligned encoder of this version", where=where, remedy=remedy)
-    missing = {"languages", "layers", "pooling", "sentence_pooling", "level", "each", "alignments"} - set(content)
-    if missing:
-        raise FormatError(f"incomplete: no {', '.join(sorted(missing))}", where=where, remedy="align again")
-    return content
+def read_alignments(manifest: Manifest) -> tuple[Alignment, ...]:
+    """The maps of a folder, one or one for each layer."""
+    number = manifest.integer("alignments", least=1, most=_MOST_LAYERS)
+    return tuple(Alignment.load(manifest.folder / "alignments" / str(i)) for i in range(number))
+
+
+def read_level(manifest: Manifest) -> Level:
+    return cast(Level, manifest.one_of("level", get_args(Level)))
 
 
 def read_maps(folder: Path, lang: str | None) -> LayerMaps:
     """The maps of one language of the folder."""
-    content = read_config(folder)
-    src, tgt = content["languages"]
+    manifest = KIND.read(folder)
+    src, tgt = manifest.names("languages", exactly=2)
     if lang not in (src, tgt):
         what = "has two languages" if lang is None else f"knows no {lang!r}"
         raise ConfigError(f"this aligned encoder {what}", where=str(folder), remedy=f"choose lang {src!r} or {tgt!r}")
-    alignments = tuple(Alignment.load(folder / "alignments" / str(i)) for i in range(int(content["alignments"])))
     return LayerMaps(
         encoder=str(folder / "encoder"),
-        layers=content["layers"],
-        pooling=content["pooling"],
-        sentence_pooling=content["sentence_pooling"],
-        level=cast(Level, content["level"]),
-        each=bool(content["each"]),
-        alignments=alignments,
+        layers=manifest.text("layers"),
+        pooling=manifest.text("pooling"),
+        sentence_pooling=manifest.text("sentence_pooling"),
+        level=read_level(manifest),
+        each=manifest.flag("each"),
+        alignments=read_alignments(manifest),
         side="src" if lang == src else "tgt",
     )

@@ -8,9 +8,13 @@ from pathlib import Path
 
 from isoglot import catalogue
 from isoglot.errors import FormatError, InputError, OfflineError
+from isoglot.folders import FolderKind
 from isoglot.progress import Progress, silent
 
-__all__ = ["find_model", "unreachable"]
+__all__ = ["ENCODER_FOLDER", "find_model", "unreachable"]
+
+#: Folders with an encoder that we make from nothing.
+ENCODER_FOLDER = FolderKind("isoglot-encoder", "an encoder that Isoglot made", "`isoglot train`")
 
 _WEIGHTS = (".safetensors", ".bin")
 

@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
 from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.encoder import SHARD, Encoder
 from isoglot.encoders.linking import check_linking, link_words
 from isoglot.encoders.statistical import MODELS, statistical_align
-from isoglot.errors import ConfigError, FormatError, InputError, LexiconError
-from isoglot.files import atomic_directory
+from isoglot.errors import ConfigError, InputError, LexiconError
+from isoglot.folders import FolderKind
 from isoglot.lexicons import WordLinks, check_links
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector, Space, load_space
@@ -38,9 +36,7 @@ __all__ = [
     "extract_to",
 ]
 
-_FORMAT = "isoglot-contextual-pairs"
-_VERSION = 1
-_MARKER = "pairs.json"
+KIND = FolderKind("isoglot-contextual-pairs", "contextual pairs", "`isoglot contextual extract`", manifest="pairs.json")
 Sentences = Sequence[Sequence[str]]
 
 
@@ -105,7 +101,7 @@ class ContextualPairs:
 
     def save(self, folder: str | Path) -> None:
         """Write the folder: a Space a side, the pairs, and how they were made."""
-        with atomic_directory(folder, marker=_MARKER) as temporary:
+        with KIND.replacing(folder) as temporary:
             self.src.save(temporary / "src.safetensors", format="native")
             self.tgt.save(temporary / "tgt.safetensors", format="native")
             _write_pairs(temporary, self.pairs, self.src.lang, self.tgt.lang, self.info)
@@ -113,30 +109,17 @@ class ContextualPairs:
     @classmethod
     def load(cls, folder: str | Path) -> ContextualPairs:
         """Read what `save` or `extract_to` wrote; vectors are mapped into memory, not read."""
-        folder = Path(folder)
-        remedy = "name a folder written by `isoglot contextual extract`"
-        try:
-            content = json.loads((folder / _MARKER).read_text("utf-8"))
-            pairs = load_file(folder / "pairs.safetensors")["pairs"].astype(np.int64)
-        except (OSError, ValueError, KeyError, SafetensorError) as error:
-            raise FormatError("no contextual pairs here", where=str(folder), remedy=remedy) from error
-        if not isinstance(content, dict) or content.get("format") != _FORMAT or content.get("version") != _VERSION:
-            raise FormatError("no contextual pairs of this version", where=str(folder / _MARKER), remedy=remedy)
-        languages = content.get("languages")
-        if not isinstance(languages, list) or len(languages) != 2:
-            raise FormatError("incomplete: no languages", where=str(folder / _MARKER), remedy="extract the pairs again")
-        sides = []
-        for side, lang in zip(("src", "tgt"), languages, strict=True):
-            path = folder / f"{side}.safetensors"
-            if not path.is_file():
-                raise FormatError(f"incomplete: no {path.name}", where=str(folder), remedy="extract the pairs again")
-            sides.append(load_space(path, lang=str(lang), format="native"))
-        src, tgt = sides
-        if pairs.ndim != 2 or pairs.shape[1] != 2 or not len(pairs):
-            raise FormatError(f"pairs of shape {pairs.shape}, not (p, 2)", where=str(folder / "pairs.safetensors"))
-        if pairs.min() < 0 or (pairs >= [len(src), len(tgt)]).any():
-            raise FormatError("a pair points outside the occurrences", where=str(folder / "pairs.safetensors"))
-        return cls(src, tgt, pairs, content.get("info", {}))
+        manifest = KIND.read(folder)
+        tensors = manifest.tensors("pairs.safetensors")
+        pairs = tensors.take("pairs", (None, 2), kind="iu").astype(np.int64)
+        languages = manifest.texts("languages", exactly=2, distinct=False)
+        src, tgt = (
+            load_space(manifest.file(f"{side}.safetensors"), lang=lang, format="native")
+            for side, lang in zip(("src", "tgt"), languages, strict=True)
+        )
+        if not len(pairs) or pairs.min() < 0 or (pairs >= [len(src), len(tgt)]).any():
+            raise tensors.wrong("there are no pairs, or one points outside the occurrences")
+        return cls(src, tgt, pairs, manifest.mapping("info"))
 
 
 def extract_pairs(
@@ -178,7 +161,7 @@ def extract_to(
     progress: Progress = silent,
 ) -> ContextualPairs:
     """The same straight to disk, shard by shard, for texts whose vectors do not fit into memory."""
-    with atomic_directory(folder, marker=_MARKER) as temporary, contextlib.ExitStack() as stack:
+    with KIND.replacing(folder) as temporary, contextlib.ExitStack() as stack:
         writers = [
             NativeWriter(stack.enter_context((temporary / f"{side}.safetensors").open("wb")), encoder.dim)
             for side in ("src", "tgt")
@@ -301,6 +284,5 @@ def _info(encoder: Encoder, text: TokenisedPairs, method: str) -> dict[str, Any]
 
 
 def _write_pairs(folder: Path, pairs: IntVector, src: str, tgt: str, info: Mapping[str, Any]) -> None:
-    content = {"format": _FORMAT, "version": _VERSION, "languages": [src, tgt], "pairs": len(pairs), "info": dict(info)}
     save_file({"pairs": np.ascontiguousarray(pairs)}, folder / "pairs.safetensors")
-    (folder / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    KIND.write_manifest(folder, {"languages": [src, tgt], "pairs": len(pairs), "info": dict(info)})

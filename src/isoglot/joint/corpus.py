@@ -11,7 +11,6 @@ Text is read twice, a block at a time; tokens are memory-mapped afterwards, so a
 from __future__ import annotations
 
 import dataclasses
-import json
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,8 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.aligners.aligned import check_name
-from isoglot.errors import ConfigError, FormatError, InputError
-from isoglot.files import atomic_directory
+from isoglot.errors import ConfigError, InputError
+from isoglot.folders import FolderKind
 from isoglot.joint._kernels import LONGEST_LINE
 from isoglot.progress import Progress, silent
 from isoglot.spaces import IntVector
@@ -32,9 +31,7 @@ from isoglot.text import lower_case, read_text, segmenter
 
 __all__ = ["Corpus", "CorpusSettings", "TextFile"]
 
-_MARKER = "corpus.json"
-_FORMAT = "isoglot-corpus"
-_VERSION = 1
+_KIND = FolderKind("isoglot-corpus", "a corpus", "`isoglot joint`", manifest="corpus.json")
 #: While counting, rare words are forgotten beyond this many types, so that a web crawl does not fill the memory.
 _MOST_TYPES = 20_000_000
 
@@ -132,13 +129,13 @@ class Corpus:
         if settings.lines_of is not None and settings.lines_of not in langs:
             raise ConfigError(f"there is no text of {settings.lines_of!r}", remedy=f"choose among {', '.join(langs)}")
         facts: dict[str, Any] = {"texts": [text.facts() for text in texts], "settings": dataclasses.asdict(settings)}
-        if (folder / _MARKER).exists():
+        if _KIND.owns(folder):
             found = cls.load(folder)
             if all(found.facts.get(key) == value for key, value in facts.items()):
                 return found
         counts = [_count(text, settings, progress) for text in texts]
         rows, words = _vocabulary(counts, settings)
-        with atomic_directory(folder, marker=_MARKER) as temporary:
+        with _KIND.replacing(folder) as temporary:
             line_totals = _encode(texts, rows, settings, temporary, progress)
             lines = _chosen_lines(langs, line_totals, settings)
             tokens, starts = _mapped(temporary)
@@ -146,8 +143,7 @@ class Corpus:
             facts |= {"line_totals": line_totals, "types": [len(one) for one in counts]}
             facts |= {"running_words": [one.total() for one in counts]}
             _write_words(temporary / "words.tsv", words, table)
-            content = {"format": _FORMAT, "version": _VERSION, "langs": langs, **facts}
-            (temporary / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            _KIND.write_manifest(temporary, {"langs": langs, **facts})
         return cls.load(folder)
 
     @classmethod
@@ -155,11 +151,11 @@ class Corpus:
         """Open what `build` wrote."""
         folder = Path(folder)
         try:
-            content = json.loads((folder / _MARKER).read_text("utf-8"))
-            if content["format"] != _FORMAT or content["version"] != _VERSION:
-                raise FormatError("not a corpus of this version", where=str(folder), remedy="remove it to start anew")
-            langs = tuple(content["langs"])
-            rows = [line.split("\t") for line in (folder / "words.tsv").read_text("utf-8").split("\n")[:-1]]
+            manifest = _KIND.read(folder)
+            langs = tuple(manifest.names("langs", least=1))
+            content = dict(manifest.content)
+            lines_of = manifest.file("words.tsv").read_text("utf-8").split("\n")[:-1]
+            rows = [line.split("\t") for line in lines_of]
             counts = np.array([[int(count) for count in row[1:]] for row in rows], dtype=np.int64)
             tokens, starts = _mapped(folder)
             settings = CorpusSettings(**content["settings"])
@@ -167,7 +163,7 @@ class Corpus:
                 raise ValueError("files do not fit together")  # training would read beyond their ends
             lines = _chosen_lines(langs, content["line_totals"], settings)
             return cls(langs, tuple(row[0] for row in rows), counts, tokens, starts, lines, content)
-        except (OSError, KeyError, TypeError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError, InputError) as error:
             raise InputError(f"not a corpus: {error}", where=str(folder), remedy="remove it to start anew") from error
 
 

@@ -8,16 +8,15 @@ those it shares.
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
-from isoglot.errors import ConfigError, FormatError, InputError, ShapeError
+from isoglot.errors import ConfigError, ShapeError
+from isoglot.folders import FolderKind
 from isoglot.spaces import FloatMatrix, IntVector, Space
 
 __all__ = ["GAMMAS", "JointSpace"]
@@ -25,8 +24,7 @@ __all__ = ["GAMMAS", "JointSpace"]
 #: Among which Wang et al. choose.
 GAMMAS = (0.7, 0.8, 0.9, 0.95)
 
-_FORMAT = "isoglot-joint-space"
-_VERSION = 1
+_KIND = FolderKind("isoglot-joint-space", "a joint space", "`isoglot joint`", manifest="joint.json")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -111,29 +109,23 @@ class JointSpace:
 
     def write_into(self, folder: Path) -> None:
         """Write the space into an existing folder: words as text, numbers as safetensors."""
-        content = {"format": _FORMAT, "version": _VERSION, "langs": self.langs}
-        (folder / "joint.json").write_text(json.dumps(content, ensure_ascii=False) + "\n", "utf-8")
         (folder / "words.txt").write_text("".join(f"{word}\n" for word in self.words), "utf-8")
         tensors = {"vectors": self.vectors, "counts": self.counts, "members": self.members.astype(np.uint8)}
         save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()}, folder / "joint.safetensors")
+        _KIND.write_manifest(folder, {"langs": list(self.langs)})
 
     @classmethod
     def load(cls, folder: str | Path) -> JointSpace:
         """Read what `write_into` wrote."""
-        folder = Path(folder)
-        remedy = "name a folder written by `isoglot joint`"
-        try:
-            content = json.loads((folder / "joint.json").read_text("utf-8"))
-            words = (folder / "words.txt").read_text("utf-8").split("\n")[:-1]
-            tensors = load_file(folder / "joint.safetensors")
-            if content["format"] != _FORMAT or content["version"] != _VERSION:
-                raise FormatError("not a joint space of this version", where=str(folder), remedy=remedy)
-            members = tensors["members"].astype(bool)
-            return cls(tuple(content["langs"]), tuple(words), tensors["vectors"], tensors["counts"], members)
-        except OSError as error:
-            raise InputError(f"no joint space here ({error.strerror})", where=str(folder), remedy=remedy) from error
-        except (KeyError, TypeError, ValueError, SafetensorError, ShapeError) as error:
-            raise FormatError(f"not a joint space: {error}", where=str(folder), remedy=remedy) from error
+        manifest = _KIND.read(folder)
+        langs = manifest.names("langs", least=1)
+        # Its checksum has held, so these are the lines that were written.
+        words = manifest.file("words.txt").read_text("utf-8").split("\n")[:-1]
+        tensors = manifest.tensors("joint.safetensors")
+        shape = (len(words), len(langs))
+        members = tensors.take("members", shape, kind="u").astype(bool)
+        vectors = tensors.take("vectors", (len(words), None))
+        return cls(tuple(langs), tuple(words), vectors, tensors.take("counts", shape, kind="i"), members)
 
     def _column(self, lang: str) -> int:
         if lang not in self.langs:

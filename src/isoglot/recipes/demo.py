@@ -9,10 +9,9 @@ from typing import Any
 
 from isoglot import catalogue
 from isoglot.aligners import Procrustes
-from isoglot.aligners.aligned import AlignedSpaces
+from isoglot.aligners.aligned import KIND, AlignedSpaces
 from isoglot.aligners.translate import Translation, translate
 from isoglot.errors import OfflineError
-from isoglot.files import check_replaceable
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.recipes.pair import PairOutcome, align_pair, split_lexicon
@@ -69,7 +68,7 @@ def run_demo(
 ) -> DemoOutcome:
     """Run it all into the folder `output`; `tell` gets sentences for the user, such as that data is generated."""
     folder, page = output / "aligned", output / "report.html"
-    check_replaceable(folder, marker="isoglot.json")
+    KIND.check_replaceable(folder)
     languages = _generated("asked for") if offline else _fetched_or_generated(progress)
     for note in languages.notes:
         tell(note)

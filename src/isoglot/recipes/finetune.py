@@ -30,7 +30,7 @@ from isoglot.spaces import FloatMatrix, Space
 from isoglot.tasks import cbli, tatoeba
 from isoglot.training.checkpoint import check_room, read_json, write_json
 from isoglot.training.corpus import Corpus, open_corpus
-from isoglot.training.export import RUN, START, check_export, check_output, save_encoder
+from isoglot.training.export import RUN, RUN_FORMAT, START, check_export, check_output, save_encoder
 from isoglot.training.fresh import make_encoder
 from isoglot.training.journal import StepRecord, Trained
 from isoglot.training.loop import Trainer
@@ -236,7 +236,7 @@ def fine_tune(fine: Fine) -> Trained:
     output = fine.recipe.output
     if fine.trainer.main:
         (output / RUN).mkdir(parents=True, exist_ok=True)
-        write_json(output / RUN / "recipe.json", _located(fine.recipe))
+        write_json(output / RUN / "recipe.json", {"format": RUN_FORMAT, **_located(fine.recipe)})
         # Before a run that goes on has its weights back.
         fine.evaluation.remember(fine.trainer.encoder)
     outcome = fine.trainer.run()
@@ -252,6 +252,8 @@ def resume_recipe(folder: Path) -> Recipe:
     if not place.exists():
         raise InputError("holds no training run", where=str(folder), remedy="name the --output of a run")
     content = read_json(place)
+    if content.pop("format", None) != RUN_FORMAT:
+        raise FormatError("not the recipe of a training run", where=str(place))
     # Wherever the folder is now, the run is in it.
     return recipe_of({**content, "output": str(folder)}, str(place))
 
@@ -318,8 +320,6 @@ def _start(recipe: Recipe, texts: Sequence[TextCorpus], device: str, dry: bool, 
                 remedy="choose another output folder, or give what the run began with",
             )
         if not same:
-            for left in place.parent.glob(f".{START}.*"):  # by a run that was killed while it made one
-                shutil.rmtree(left, ignore_errors=True)
             make_encoder(place, lines, recipe.fresh, seed=recipe.settings.seed, progress=progress)
             write_json(note, made)
     return load(place)

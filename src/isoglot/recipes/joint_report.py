@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from isoglot.aligners.aligned import KIND as ALIGNED_SPACES
 from isoglot.errors import InputError
 from isoglot.joint.space import JointSpace
 from isoglot.recipes.report import Report, write_report
@@ -49,11 +49,9 @@ def look_at(folder: str | Path, examples: int = 12) -> JointLook:
     if not (folder / "joint").is_dir():
         raise InputError("no joint space here", where=str(folder), remedy="name a folder written by `isoglot joint`")
     trained, last = (JointSpace.load(folder / "joint" / name) for name in ("trained", "last"))
-    try:
-        info = json.loads((folder / "isoglot.json").read_text("utf-8"))["info"]
-        refined = info["settings"]["refine"] is not None
-    except (OSError, KeyError, ValueError) as error:
-        raise InputError(f"incomplete: {error}", where=str(folder / "isoglot.json"), remedy="train again") from error
+    manifest = ALIGNED_SPACES.read(folder)
+    info = manifest.mapping("info")
+    refined = manifest.fields("info").fields("settings").get("refine") is not None
     reallocated = dataclasses.replace(trained, members=last.members)
     stages = [("after joint training", trained), ("after reallocation", reallocated)]
     if refined:

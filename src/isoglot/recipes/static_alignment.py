@@ -28,8 +28,8 @@ from isoglot.aligners.identity import Identity
 from isoglot.aligners.table import aligner as named_aligner
 from isoglot.aligners.verdict import judged_pairs
 from isoglot.criteria import measure
-from isoglot.errors import ConfigError, InputError, IsoglotError, ShapeError
-from isoglot.files import check_replaceable, remove_kept
+from isoglot.errors import ConfigError, IsoglotError, ShapeError
+from isoglot.files import remove_kept
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.recipes.induction import AS_IS, Induction, check_inducer, check_learner, induce_dictionary
@@ -38,7 +38,7 @@ from isoglot.recipes.static_choice import StaticChoice
 from isoglot.spaces import FloatMatrix, IntVector, Space
 from isoglot.tasks import bli
 
-__all__ = ["CRITERIA", "StaticAlignment", "StaticChoice", "align_static", "check_static_output", "remove_work"]
+__all__ = ["CRITERIA", "StaticAlignment", "StaticChoice", "align_static", "remove_work"]
 
 #: Criteria that can choose, and whether more of each is better.
 CRITERIA: Mapping[str, bool] = {"semantic": True, "structural": False, "dictionary": True}
@@ -51,8 +51,7 @@ HELD_OUT = 0.2
 MIN_PAIRS = 20
 
 _FORMAT = "isoglot-static-aligned"
-_VERSION = 1
-_MARKER = "config.json"
+_RECORD = "config.json"
 _ALIGNMENT, _CHOICE, _CHECKPOINT = "alignment", "choice.json", "induction.checkpoint"
 Tell = Callable[[str], None]
 
@@ -80,17 +79,16 @@ class StaticAlignment:
 
     def save(self, folder: str | Path, *, progress: Progress = silent) -> None:
         """Write the folder in one piece."""
-        check_static_output(Path(folder))
         content = {
             "format": _FORMAT,
-            "version": _VERSION,
+            "version": 1,
             **self.record(),
             "fingerprints": {lang: space.fingerprint() for lang, space in self.spaces.items()},
             "versions": {"isoglot": isoglot.__version__, "numpy": np.__version__},
         }
 
         def describe(place: Path) -> None:
-            (place / _MARKER).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            (place / _RECORD).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
         self.aligned.save(folder, spaces_in=".", also=describe, progress=progress)
 
@@ -188,24 +186,6 @@ def align_static(
     outcome = StaticAlignment(pivot, AlignedSpaces(mapped, alignments), choices, settings)
     info = {"method": f"{method.method.name}, where it helps", **outcome.record()}
     return dataclasses.replace(outcome, aligned=dataclasses.replace(outcome.aligned, info=info))
-
-
-def check_static_output(output: Path) -> None:
-    """Raise unless the folder is free or holds what an earlier run wrote."""
-    check_replaceable(output, marker=_MARKER)
-    marker = output / _MARKER
-    if not marker.exists():
-        return
-    try:
-        ours = json.loads(marker.read_text("utf-8"))["format"] == _FORMAT
-    except (OSError, ValueError, KeyError, TypeError):
-        ours = False
-    if not ours:
-        raise InputError(
-            "this folder holds something else and will not be overwritten",
-            where=str(output),
-            remedy="choose another output path",
-        )
 
 
 def _align_one(

@@ -16,8 +16,8 @@ import numpy as np
 
 from isoglot.aligners._torch import few_threads
 from isoglot.encoders.model import quiet
+from isoglot.encoders.names import ENCODER_FOLDER
 from isoglot.errors import ConfigError, InputError, MissingExtraError
-from isoglot.files import atomic_directory
 from isoglot.progress import Progress, silent
 
 __all__ = ["simulate_encoder"]
@@ -57,7 +57,7 @@ def simulate_encoder(
     >>> with tempfile.TemporaryDirectory() as place:
     ...     folder = simulate_encoder(f"{place}/tiny", texts, layers=1, width=8, heads=2, steps=1)
     ...     sorted(path.name for path in folder.iterdir())
-    ['config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json']
+    ['config.json', 'isoglot.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json']
     """
     try:
         import torch
@@ -68,7 +68,7 @@ def simulate_encoder(
     tokenizer = _tokenizer(sentences)
     random = np.random.default_rng(seed)
     # The caller's own random numbers and threads are as they were when we are done.
-    with torch.random.fork_rng(devices=[]), few_threads(torch, 0), atomic_directory(folder, marker="config.json") as to:
+    with torch.random.fork_rng(devices=[]), few_threads(torch, 0), ENCODER_FOLDER.replacing(folder) as to:
         torch.manual_seed(seed)
         config = transformers.BertConfig(
             vocab_size=len(tokenizer),
@@ -81,7 +81,7 @@ def simulate_encoder(
             hidden_dropout_prob=0.0,
             attention_probs_dropout_prob=0.0,
         )
-        model = transformers.BertForMaskedLM(config)  # type: ignore[no-untyped-call]
+        model = transformers.BertForMaskedLM(config)
         tokens = {
             lang: tokenizer(
                 [list(words) for words in own if words],
@@ -143,7 +143,7 @@ def _tokenizer(sentences: Mapping[str, Sequence[Sequence[str]]]) -> Any:
         special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
     )
     names = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
-    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+    return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, model_max_length=LONGEST, **dict(zip(names, SPECIAL, strict=True))
     )
 

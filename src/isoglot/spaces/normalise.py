@@ -119,6 +119,25 @@ class Normaliser:
             current = _apply(name, learned, current)
         return current
 
+    @property
+    def output_dim(self) -> int | None:
+        """How many dimensions come out; None without steps, as all then pass."""
+        return self.state[-1].shape[1] if self.state else None  # of "reduce" too: (d before, d after)
+
+    def checked(self) -> Normaliser:
+        """Itself, unless a state does not have the shape that its step needs: it may come from a damaged file."""
+        d = None
+        for name, learned in zip(self.steps, self.state, strict=True):
+            kind, _, number = name.partition(":")
+            rows, columns = learned.shape
+            before = rows if kind == "reduce" else columns
+            wanted = {"unit": 0, "centre": 1, "iterative": int(number or 5), "whiten": 1 + columns, "reduce": before}
+            fits = rows == wanted[kind] if kind in wanted else 2 <= rows <= columns
+            if learned.dtype != np.float32 or not fits or d not in (None, before):
+                raise ShapeError(f"step {name!r} has a state of shape {learned.shape} and type {learned.dtype}")
+            d = columns
+        return self
+
     def then(self, other: Normaliser) -> Normaliser:
         """This sequence followed by another."""
         return Normaliser(self.steps + other.steps, self.state + other.state)

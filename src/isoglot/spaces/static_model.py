@@ -15,7 +15,7 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from isoglot.errors import InputError, ShapeError
-from isoglot.files import atomic_directory
+from isoglot.folders import FolderKind
 from isoglot.spaces.normalise import unit_rows
 from isoglot.spaces.space import FloatMatrix, Space
 
@@ -23,6 +23,7 @@ __all__ = ["write_static_model"]
 
 #: Text is cut into words by the tokenizer itself; what it does not know adds nothing (a zero vector).
 UNKNOWN = "[UNK]"
+_KIND = FolderKind("isoglot-static-model", "a static model of ours", "`isoglot export`")
 
 
 def write_static_model(spaces: Sequence[Space], folder: str | Path) -> int:
@@ -33,7 +34,7 @@ def write_static_model(spaces: Sequence[Space], folder: str | Path) -> int:
         raise ShapeError(f"spaces of one model need one dimension, got {sorted({space.dim for space in spaces})}")
     vocabulary, vectors = _join(spaces)
     lower = all(word == word.lower() for word in vocabulary if word != UNKNOWN)
-    with atomic_directory(folder, marker="modules.json") as temporary:
+    with _KIND.replacing(folder) as temporary:
         save_file({"embeddings": vectors}, temporary / "model.safetensors")
         _write(temporary / "tokenizer.json", _tokenizer(vocabulary, lower))
         _write(

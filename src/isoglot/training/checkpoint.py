@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from isoglot.errors import FormatError, InputError
-from isoglot.files import atomic_directory, atomic_path
+from isoglot.files import atomic_path, remove_abandoned
+from isoglot.folders import FolderKind
+from isoglot.manifests import read_json_object
 
 __all__ = [
     "cannot_write",
@@ -33,18 +35,16 @@ __all__ = [
 #: Checkpoints that stay: should the disk damage the newest, there is one more.
 KEPT = 2
 _TENSORS, _STATE = "tensors.safetensors", "state.json"
+_KIND = FolderKind("isoglot-checkpoint", "a checkpoint", "`isoglot train`", manifest=_STATE)
 
 
 def save_checkpoint(folder: Path, step: int, tensors: Mapping[str, Any], state: Mapping[str, Any]) -> Path:
     """Write a checkpoint into its own folder, then remove the oldest ones."""
     place = folder / f"step-{step:08d}"
     try:
-        with atomic_directory(place, marker=_STATE) as temporary:
+        with _KIND.replacing(place) as temporary:
             _write_tensors(temporary / _TENSORS, tensors)
-            (temporary / _STATE).write_text(json.dumps({"step": step, **state}) + "\n", "utf-8")
-            for name in (_TENSORS, _STATE):
-                with (temporary / name).open("rb") as stream:
-                    os.fsync(stream.fileno())
+            _KIND.write_manifest(temporary, {"step": step, **state})
     except OSError as error:
         raise cannot_write(place, error) from error
     for old in _complete(folder)[:-KEPT]:
@@ -58,7 +58,9 @@ def latest_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | N
     if not found:
         return None
     try:
-        return load_tensors(found[-1] / _TENSORS), read_json(found[-1] / _STATE)
+        manifest = _KIND.read(found[-1])
+        manifest.integer("step", least=0)
+        return load_tensors(manifest.file(_TENSORS)), dict(manifest.content)
     except InputError as error:
         earlier = "go on from the checkpoint before" if len(found) > 1 else "begin anew"
         raise FormatError(error.what, where=error.where, remedy=f"remove {found[-1]} to {earlier}") from error
@@ -66,8 +68,7 @@ def latest_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | N
 
 def remove_leftovers(folder: Path) -> None:
     """Take away what a killed run was writing."""
-    for path in folder.glob(".step-*"):
-        shutil.rmtree(path, ignore_errors=True)
+    remove_abandoned(folder)
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
@@ -86,21 +87,16 @@ def load_tensors(path: Path) -> dict[str, Any]:
 
     try:
         return dict(load_file(path))
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise FormatError(f"cannot be read: {error}", where=str(path)) from error
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """An object of a JSON file."""
     try:
-        found = json.loads(path.read_text("utf-8"))
+        return read_json_object(path)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    except ValueError as error:
-        raise FormatError(f"no JSON: {error}", where=str(path)) from error
-    if not isinstance(found, dict):
-        raise FormatError("no JSON object", where=str(path))
-    return found
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from isoglot.encoders import Encoder
 from isoglot.encoders.model import quiet
 from isoglot.errors import InputError, MissingExtraError
+from isoglot.files import part_name, remove_abandoned
+from isoglot.manifests import read_json_object
 
-__all__ = ["RUN", "START", "check_export", "check_output", "save_encoder"]
+__all__ = ["RUN", "RUN_FORMAT", "START", "check_export", "check_output", "save_encoder"]
 
 #: The subfolder with log and checkpoints of the run that made the folder.
 RUN = "training"
 #: In it, the encoder that a run began with if it was made for this run.
 START = "start"
+#: What `format` in a run's recipe says.
+RUN_FORMAT = "isoglot-training-run"
 
 
 def check_output(folder: Path) -> None:
     """Raise unless the folder is free, empty, or that of a run of ours."""
     if folder.exists() and not folder.is_dir():
         raise InputError("is a file, not a folder", where=str(folder), remedy="choose another output path")
+    with contextlib.suppress(OSError, InputError):
+        if read_json_object(folder / RUN / "recipe.json").get("format") == RUN_FORMAT:
+            return
     # A run that was killed before it began has left links between words at most, or a new encoder.
     left = (f"{RUN}/*links-*", f"{RUN}/*{START}*", f"{RUN}/*{START}*/*")
     others = (path for path in folder.rglob("*") if path.is_file() and not any(path.match(one) for one in left))
-    if not (folder / RUN / "recipe.json").exists() and any(others):
+    if any(others):
         raise InputError(
             "this folder holds other things and will not be overwritten",
             where=str(folder),
@@ -55,9 +62,9 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
     from sentence_transformers.sentence_transformer.modules import Pooling
 
     folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.glob(".model.*.part"):  # of a run that was killed
-        shutil.rmtree(path)
-    temporary = Path(tempfile.mkdtemp(dir=folder, prefix=".model.", suffix=".part"))
+    remove_abandoned(folder, "model")
+    temporary = folder / part_name("model")
+    temporary.mkdir(0o700)
     try:
         encoder.model.save(temporary)
         with quiet():
@@ -70,12 +77,13 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
         # safetensors makes private files; config.json follows the user's umask.
         readable = (temporary / "config.json").stat().st_mode
         # The list of modules last: with it the folder is whole.
-        for path in sorted(temporary.iterdir(), key=lambda one: one.name == "modules.json"):
-            target = folder / path.name
-            if target.is_dir():
-                shutil.rmtree(target)
-            if path.is_file():
-                path.chmod(readable)
+        files = [path for path in temporary.rglob("*") if path.is_file()]
+        for path in sorted(files, key=lambda one: (one.name == "modules.json", one)):
+            path.chmod(readable)
+            target = folder / path.relative_to(temporary)
+            target.parent.mkdir(exist_ok=True)
             os.replace(path, target)
+        for path in temporary.rglob("*"):  # modules without settings have an empty folder
+            (folder / path.relative_to(temporary)).mkdir(exist_ok=True)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

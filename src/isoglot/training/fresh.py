@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from isoglot.encoders.model import quiet
+from isoglot.encoders.names import ENCODER_FOLDER
 from isoglot.errors import ConfigError, InputError, MissingExtraError
-from isoglot.files import atomic_directory
 from isoglot.progress import Progress, silent
 from isoglot.training.warm import piece_vectors
 
@@ -96,7 +96,7 @@ def make_encoder(
     >>> with tempfile.TemporaryDirectory() as place:
     ...     made = make_encoder(f"{place}/new", lines, FreshEncoder(vocabulary=100, layers=1, width=8, heads=2))
     ...     sorted(path.name for path in made.iterdir())
-    ['config.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json']
+    ['config.json', 'isoglot.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json']
     """
     try:
         import torch
@@ -124,9 +124,9 @@ def make_encoder(
         attention_probs_dropout_prob=0.0,
     )
     # The caller's own random numbers are as they were when we are done.
-    with torch.random.fork_rng(devices=[]), atomic_directory(folder, marker="config.json") as temporary, quiet():
+    with torch.random.fork_rng(devices=[]), ENCODER_FOLDER.replacing(folder) as temporary, quiet():
         torch.manual_seed(seed)
-        network: Any = transformers.BertForMaskedLM(config)  # type: ignore[no-untyped-call]
+        network: Any = transformers.BertForMaskedLM(config)
         if size.warm:
             rows, vectors = piece_vectors(tokenizer, chosen, size.width, epochs=size.warm, seed=seed, progress=progress)
             vectors *= _WARM_SPREAD / vectors.std()
@@ -187,6 +187,4 @@ def _tokenizer(lines: Iterator[str], size: FreshEncoder, lower: bool) -> Any:
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]", first), ("[SEP]", last)]
     )
-    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
-        tokenizer_object=tokenizer, model_max_length=size.longest, **SPECIAL
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=size.longest, **SPECIAL)

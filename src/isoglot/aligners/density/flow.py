@@ -21,6 +21,7 @@ from zuko.flows.coupling import GeneralCouplingTransform
 from zuko.transforms import CouplingTransform, MonotonicAffineTransform
 
 from isoglot.aligners.density._kernels import affine, affine_inverse
+from isoglot.errors import FormatError
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["FlowPair", "FlowShape", "Stack", "gaussian_log_prob", "generator", "tensor"]
@@ -179,7 +180,10 @@ class FlowPair(torch.nn.Module):
 
     def fill(self, arrays: Mapping[str, npt.NDArray[Any]]) -> FlowPair:
         """Take over weights that `arrays` gave."""
-        self.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in arrays.items()})
+        try:
+            self.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in arrays.items()})
+        except RuntimeError as error:
+            raise FormatError(f"the weights are not those of this flow: {error}", remedy="align again") from error
         for stack in (self.src, self.tgt):
             stack.__dict__.pop("_made", None)  # masks may be others
         return self

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.files import atomic_directory
+from isoglot.folders import FolderKind
 from isoglot.progress import Progress
 from isoglot.spaces.formats.base import Content, Request, clean, reading, refuse_words
 from isoglot.spaces.formats.npz import check_npy_header
@@ -23,6 +23,7 @@ from isoglot.spaces.space import Space
 __all__ = ["hash_strings", "read", "write"]
 
 _SEED = 1
+_KIND = FolderKind("isoglot-spacy-vectors", "vectors that Isoglot wrote for spaCy", "`isoglot convert`")
 
 
 def read(request: Request) -> Content:
@@ -70,7 +71,7 @@ def write(space: Space, path: Path, progress: Progress) -> None:
     import msgpack
 
     keys = hash_strings(space.words).tolist()
-    with atomic_directory(path, marker="vocab/key2row") as temporary:
+    with _KIND.replacing(path) as temporary:
         vocab = temporary / "vocab"
         vocab.mkdir()
         with (vocab / "vectors").open("wb") as file:

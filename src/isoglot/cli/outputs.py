@@ -1,0 +1,22 @@
+"""Where a command writes: checked before any work, and held until the command ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from isoglot.files import check_writable
+from isoglot.folders import FolderKind
+from isoglot.locks import output_lock
+
+__all__ = ["claim"]
+
+
+def claim(output: Path, kind: FolderKind | None = None) -> None:
+    """Raise unless the folder can be written (and, given a kind, replaced); keep other runs out until we are done."""
+    if kind is None:
+        check_writable(output / "any")
+    else:
+        kind.check_replaceable(output)
+    click.get_current_context().with_resource(output_lock(output))

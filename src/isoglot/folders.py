@@ -1,0 +1,230 @@
+"""Folders that we write: how to know one of ours, and how to replace it without losing anything.
+
+Every such folder holds a manifest, a JSON file whose `format` says what the folder is and whose `files` lists what we
+put there, with checksums. A folder is replaced only if its manifest names the same format. The new folder is written
+beside the old one and the two change places in one step of the file system. What the manifest does not list is the
+user's: it is carried over into the new folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from isoglot.errors import FormatError, InputError
+from isoglot.files import (
+    check_writable,
+    follow_link,
+    follow_umask,
+    is_abandoned,
+    part_name,
+    remove_abandoned,
+    sha256_of_file,
+)
+from isoglot.locks import output_lock
+from isoglot.manifests import Fields, TensorFile, read_json_object
+
+__all__ = ["FolderKind", "Manifest", "exchange", "recover"]
+
+
+class Manifest(Fields):
+    """The manifest of a folder that is being read."""
+
+    def __init__(self, content: dict[str, Any], folder: Path, where: str, remedy: str) -> None:
+        super().__init__(content, where, remedy=remedy)
+        self.folder = folder
+
+    def file(self, name: str) -> Path:
+        """A file of the folder, if its content is what was written."""
+        path = self.folder / name
+        if not path.is_file():
+            raise self.wrong(f"there is no {name} beside it")
+        if sha256_of_file(path) != self.mapping("files").get(name):
+            raise FormatError("is not what was written (its checksum differs)", where=str(path), remedy=self.remedy)
+        return path
+
+    def tensors(self, name: str) -> TensorFile:
+        """The arrays of a safetensors file of the folder."""
+        return TensorFile.read(self.file(name), remedy=self.remedy)
+
+
+@dataclasses.dataclass(frozen=True)
+class FolderKind:
+    """One kind of folder.
+
+    Args:
+        format: what `format` in its manifest says, such as "isoglot-alignment".
+        what: for messages, such as "an alignment".
+        made_by: for messages: what writes such folders.
+        manifest: the manifest's file name. Folders laid out for other programs get an `isoglot.json` beside theirs.
+        version: a folder of another version is not read.
+        later: names that we may add to a finished folder.
+    """
+
+    format: str
+    what: str
+    made_by: str
+    manifest: str = "isoglot.json"
+    version: int = 1
+    later: tuple[str, ...] = ()
+
+    def owns(self, folder: Path) -> bool:
+        """Whether the folder's manifest says that it is of this kind, in whatever version."""
+        try:
+            return read_json_object(folder / self.manifest).get("format") == self.format
+        except (InputError, OSError):
+            return False
+
+    def read(self, folder: str | Path) -> Manifest:
+        """The manifest of a folder of this kind and version; its fields are checked as they are asked for."""
+        folder = Path(folder)
+        recover(folder)
+        where, remedy = str(folder / self.manifest), f"name a folder written by {self.made_by}"
+        if not folder.is_dir():
+            what = "is a file, not a folder" if folder.exists() else "no such folder"
+            raise InputError(what, where=str(folder), remedy=remedy)
+        try:
+            content = read_json_object(folder / self.manifest)
+        except OSError as error:
+            raise InputError(f"not {self.what} ({error.strerror})", where=where, remedy=remedy) from error
+        if content.get("format") != self.format:
+            raise FormatError(f"not {self.what}", where=where, remedy=remedy)
+        if content.get("version") != self.version:
+            raise FormatError(
+                f"{self.what} in version {content.get('version')!r} of the format; this release reads {self.version}",
+                where=where,
+                remedy="use the Isoglot release that wrote it, or make it again",
+            )
+        return Manifest(content, folder, where, f"it is damaged or was edited: make it again with {self.made_by}")
+
+    def write_manifest(self, folder: Path, content: dict[str, Any] | None = None) -> None:
+        """Write the manifest: these fields, and what else the folder holds by now."""
+        files = {one.relative_to(folder).as_posix(): sha256_of_file(one) for one in _files(folder)}
+        files.pop(self.manifest, None)
+        whole = {"format": self.format, "version": self.version, **(content or {}), "files": files}
+        (folder / self.manifest).write_text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+    def check_replaceable(self, path: Path) -> None:
+        """Raise unless `path` is free, an empty folder, or a folder of this kind, in a writable place."""
+        if path.name in ("", ".."):
+            raise InputError("cannot be replaced as a whole", where=str(path), remedy="name a folder within it")
+        recover(path)
+        path = follow_link(path)
+        if path.exists():
+            if not path.is_dir():
+                raise InputError("is a file, not a folder", where=str(path), remedy="choose another output path")
+            if any(path.iterdir()) and not self.owns(path):
+                raise InputError(
+                    f"this folder holds other things (it is not {self.what}) and will not be overwritten",
+                    where=str(path),
+                    remedy="choose another output path",
+                )
+        check_writable(path)
+
+    @contextlib.contextmanager
+    def replacing(self, path: Path | str) -> Iterator[Path]:
+        """Yield a new folder to fill; when the block ends well it takes the place of `path`, else it is removed."""
+        path = Path(path)
+        self.check_replaceable(path)
+        path = follow_link(path)
+        with output_lock(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            remove_abandoned(path.parent, path.name)
+            temporary = path.parent / part_name(path.name)
+            temporary.mkdir(0o700)
+            try:
+                yield temporary
+                if not (temporary / self.manifest).exists():
+                    self.write_manifest(temporary)
+                _bring_to_disk(temporary)
+                if path.exists():
+                    self._carry_over(path, temporary)
+                _put_in_place(temporary, path)
+                if temporary.exists():  # now the old one; carry what came in the meantime
+                    self._carry_over(temporary, path)
+            finally:
+                shutil.rmtree(temporary, ignore_errors=True)
+
+    def _carry_over(self, old: Path, new: Path) -> None:
+        """Link the user's files of the old folder into the new one: at no moment are they in neither."""
+        ours = self._listed(old)
+        for one in _files(old):
+            name = one.relative_to(old)
+            if name.as_posix() not in ours and not (new / name).exists():
+                (new / name).parent.mkdir(parents=True, exist_ok=True)
+                _link(one, new / name)
+        for one in sorted(place for place in old.rglob("*") if place.is_dir() and not place.is_symlink()):
+            if not any(one.iterdir()):  # an empty folder of the user's, as ours are made anew
+                (new / one.relative_to(old)).mkdir(parents=True, exist_ok=True)
+
+    def _listed(self, folder: Path) -> set[str]:
+        try:
+            files = read_json_object(folder / self.manifest).get("files")
+        except (InputError, OSError):
+            files = None
+        return {self.manifest, *self.later, *(files if isinstance(files, dict) else ())}
+
+
+def recover(path: Path) -> None:
+    """Undo the first half of a replacement that was killed between its two renames, where there had to be two."""
+    if path.exists() or path.is_symlink() or not path.name:
+        return
+    with contextlib.suppress(OSError):
+        old = sorted(one for one in path.parent.glob(f".{_escaped(path.name)}.*.old") if is_abandoned(one.name))
+        if old:
+            old[-1].rename(path)
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Let two paths change places in one step; False where the system cannot."""
+    names = (os.fsencode(one), os.fsencode(other))
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if sys.platform == "darwin":
+            return bool(libc.renamex_np(*names, 2) == 0)  # RENAME_SWAP
+        here = -100  # AT_FDCWD: names are relative to the working directory
+        return bool(libc.renameat2(here, names[0], here, names[1], 2) == 0)  # RENAME_EXCHANGE
+    except (AttributeError, OSError, TypeError):
+        return False
+
+
+def _put_in_place(temporary: Path, path: Path) -> None:
+    if not path.exists():
+        temporary.replace(path)
+    elif not exchange(temporary, path):
+        old = path.parent / part_name(path.name, "old")
+        path.replace(old)
+        temporary.replace(path)
+        old.replace(temporary)
+
+
+def _bring_to_disk(folder: Path) -> None:
+    follow_umask(folder)
+    for one in _files(folder):
+        with one.open("rb") as stream:
+            os.fsync(stream.fileno())
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for place in sorted(folder.rglob("*")):
+        if place.is_symlink() or not place.is_dir():
+            yield place
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:  # a file system without links
+        shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _escaped(name: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
