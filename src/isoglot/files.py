@@ -23,6 +23,7 @@ from isoglot.errors import InputError
 from isoglot.progress import Progress, silent
 
 __all__ = [
+    "abandoned",
     "atomic_path",
     "cache_directory",
     "check_writable",
@@ -125,15 +126,22 @@ def is_abandoned(name: str) -> bool:
     return False
 
 
+def abandoned(folder: Path, name: str = "") -> list[Path]:
+    """What killed runs left in `folder`, all or only under one final name, in a fixed order."""
+    start = f".{_short(name)}." if name else "."
+    try:
+        return sorted(one for one in folder.iterdir() if one.name.startswith(start) and is_abandoned(one.name))
+    except OSError:
+        return []
+
+
 def remove_abandoned(folder: Path, name: str = "") -> None:
     """Remove what killed runs were writing in `folder`, all or only under one final name."""
-    start = f".{_short(name)}." if name else "."
     # What was moved aside is all there is until the new one has its name.
     keep = () if name and (folder / name).exists() else ".old"
-    with contextlib.suppress(OSError):
-        for place in list(folder.iterdir()):
-            if place.name.startswith(start) and not place.name.endswith(keep) and is_abandoned(place.name):
-                _remove(place)
+    for place in abandoned(folder, name):
+        if not place.name.endswith(keep):
+            _remove(place)
 
 
 def remove_kept(folder: Path | str, names: Iterable[str]) -> None:

@@ -21,10 +21,10 @@ from typing import Any
 
 from isoglot.errors import FormatError, InputError
 from isoglot.files import (
+    abandoned,
     check_writable,
     follow_link,
     follow_umask,
-    is_abandoned,
     part_name,
     remove_abandoned,
     sha256_of_file,
@@ -177,9 +177,9 @@ def recover(path: Path) -> None:
     """Undo the first half of a replacement that was killed between its two renames, where there had to be two."""
     if path.exists() or path.is_symlink() or not path.name:
         return
-    with contextlib.suppress(OSError):
-        old = sorted(one for one in path.parent.glob(f".{_escaped(path.name)}.*.old") if is_abandoned(one.name))
-        if old:
+    old = [one for one in abandoned(path.parent, path.name) if one.name.endswith(".old")]
+    if old:
+        with contextlib.suppress(OSError):
             old[-1].rename(path)
 
 
@@ -224,7 +224,3 @@ def _link(source: Path, target: Path) -> None:
         os.link(source, target, follow_symlinks=False)
     except OSError:  # a file system without links
         shutil.copy2(source, target, follow_symlinks=False)
-
-
-def _escaped(name: str) -> str:
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
