@@ -33,6 +33,7 @@ from isoglot.cli import (
     translate,
     wordalign,
 )
+from isoglot.cli.outputs import release_outputs
 
 __all__ = ["app"]
 
@@ -48,8 +49,10 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
 ) -> None:
+    context.call_on_close(release_outputs)
     if version:
         typer.echo(f"isoglot {isoglot.__version__}")
         raise typer.Exit

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
-
-import click
 
 from isoglot.files import check_writable
 from isoglot.folders import FolderKind
 from isoglot.locks import output_lock
 
-__all__ = ["claim"]
+__all__ = ["claim", "release_outputs"]
+
+_held = contextlib.ExitStack()
 
 
 def claim(output: Path, kind: FolderKind | None = None) -> None:
@@ -19,4 +20,9 @@ def claim(output: Path, kind: FolderKind | None = None) -> None:
         check_writable(output / "any")
     else:
         kind.check_replaceable(output)
-    click.get_current_context().with_resource(output_lock(output))
+    _held.enter_context(output_lock(output))
+
+
+def release_outputs() -> None:
+    """The command has ended, well or not."""
+    _held.close()
