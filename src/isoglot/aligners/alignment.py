@@ -130,6 +130,9 @@ class Alignment(ABC):
             "info": manifest.mapping("info"),
         }
         maps = {name[4:]: tensors[name] for name in tensors if name.startswith("map.")}
+        for name, array in maps.items():
+            if array.dtype not in (np.float32, np.bool_):
+                raise tensors.wrong(f"map.{name} is of type {array.dtype}")
         try:
             alignment = subclass._from_tensors(maps, **common)
             alignment._check_maps()
@@ -203,8 +206,8 @@ class LinearAlignment(Alignment):
             for name, array, ndim in (("matrix", W, 2), ("shift", b, 1)):
                 if array is None:
                     continue
-                if array.dtype != np.float32 or array.ndim != ndim:
-                    raise ShapeError(f"a {name} of shape {array.shape} and type {array.dtype}")
+                if array.ndim != ndim:
+                    raise ShapeError(f"a {name} of shape {array.shape}")
                 if d is not None and array.shape[0] != d:
                     raise ShapeError(f"a {name} of shape {array.shape} after {d} dimensions")
                 d = array.shape[-1]

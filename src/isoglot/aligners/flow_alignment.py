@@ -96,6 +96,8 @@ class FlowAlignment(Alignment):
 
     def _check_maps(self) -> None:
         d, couplings, hidden = (self.shape[name] for name in ("dim", "couplings", "hidden"))
+        if not all(type(size) is int for size in (d, couplings, *hidden)):
+            raise ShapeError("a flow of unknown size")
         if any(n.output_dim not in (None, d) for n in (self.src_normaliser, self.tgt_normaliser)):
             raise ShapeError(f"a flow of {d!r} dimensions behind a normalisation of others")
         wanted: dict[str, tuple[int | None, ...]] = {"after": (d, d)}
