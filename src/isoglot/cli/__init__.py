@@ -10,7 +10,7 @@ from typing import Any, cast
 import typer
 
 from isoglot.cli.app import app
-from isoglot.cli.streams import discard, open_streams, undecorated
+from isoglot.cli.streams import discard, open_streams
 from isoglot.errors import IsoglotError
 from isoglot.printable import printable
 
@@ -31,12 +31,8 @@ def main() -> None:
         sys.stdout.flush()
     except OSError as error:
         discard(sys.stdout)
-        if not isinstance(error, BrokenPipeError) and not code:
-            code = _fail(f"standard output: {error.strerror or error}", 2)
-    try:
-        undecorated(sys.stderr).flush()
-    except OSError:
-        discard(sys.stderr)
+        if not isinstance(error, BrokenPipeError):
+            code = code or _fail_with(error)
     sys.exit(code)
 
 
@@ -57,11 +53,11 @@ def _run() -> int:
     except BrokenPipeError:
         return 0
     except OSError as error:
-        return _fail(f"{_place(error)}{error.strerror or error}", 2)
+        return _fail_with(error)
     except UnicodeEncodeError as error:
-        # Bytes in arguments and file names that are not in the encoding of this system.
+        # Bytes in arguments and names that are no text, or that the encoding of this system lacks.
         text = error.object[max(0, error.start - 40) : error.end + 40]
-        return _fail(f"not valid text: {text}; only names of files may hold such bytes", 2)
+        return _fail(f"cannot be encoded as {error.encoding}: {text}; use names that are valid UTF-8", 2)
     except RecursionError as error:
         parser = _innermost_module(error)
         if parser not in _PARSERS:
@@ -82,20 +78,14 @@ def _misused(error: Any) -> int:
     return _fail(f"{message}; see: {command} --help", int(error.exit_code))
 
 
-def _place(error: OSError) -> str:
-    if error.filename:
-        return f"{error.filename}: "
-    try:
-        sys.stdout.flush()
-    except OSError as again:
-        discard(sys.stdout)
-        return "standard output: " if again.errno == error.errno else ""
-    return ""
-
-
 def _innermost_module(error: BaseException) -> str:
     *_, (frame, _) = traceback.walk_tb(error.__traceback__)
     return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _fail_with(error: OSError) -> int:
+    where = f"{error.filename}: " if error.filename else ""
+    return _fail(f"{where}{error.strerror or error}", 2)
 
 
 def _fail(line: str, code: int) -> int:

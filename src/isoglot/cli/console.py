@@ -89,6 +89,8 @@ def table(
 ) -> None:
     """A table on standard output; `right` are columns of numbers."""
     console = out()
+    # Where a column gets no room at all, rich drops its text.
+    console.width = max(console.width, 8 * len(columns) + 1)
     grid = Table(title_justify="left", header_style="bold")
     if title is not None:
         grid.title = as_text(title, console.encoding)

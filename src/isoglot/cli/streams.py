@@ -10,39 +10,31 @@ import codecs
 import contextlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, TextIO, cast
 
 from isoglot.printable import printable
 
 __all__ = ["SafeStream", "discard", "guard", "open_streams", "undecorated"]
 
-#: Environment variables that rich and typer read as a width or height, and the largest they cope with.
-_SIZES = ("COLUMNS", "LINES", "TERMINAL_WIDTH")
-_LARGEST_SIZE = 9999
+#: Environment variables that rich and typer believe, and sizes in which they still show something.
+_SIZES = {"COLUMNS": range(20, 10_000), "TERMINAL_WIDTH": range(20, 10_000), "LINES": range(1, 10_000)}
 
 
-class SafeStream:
-    """A text stream that shows control characters as escapes where a terminal would obey them.
+class _Stream:
+    """A text stream whose errors say which stream it is.
 
-    Standard output that goes into a file or pipe is left as it is: it may be data. Messages (`lossy`) are always
-    escaped, and lost if nobody takes them: a full disk under a log must not end a training run.
+    Messages are lost if nobody takes them: a full disk under a log must not end a training run.
     """
 
-    def __init__(self, stream: TextIO, *, lossy: bool) -> None:
+    def __init__(self, stream: TextIO, name: str, *, messages: bool) -> None:
         self._stream = stream
-        self._lossy = lossy
-        self._escapes = lossy or stream.isatty()
-
-    @property
-    def rich_proxied_file(self) -> TextIO:
-        """Where rich writes; the name is its own protocol."""
-        return self._stream
+        self._name = name
+        self._messages = messages
 
     def write(self, text: str) -> int:
-        shown = printable(text, keep="\n\t") if self._escapes else text
-        with self._losses():
-            self._stream.write(shown)
+        with self._errors():
+            self._stream.write(text)
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
@@ -50,11 +42,44 @@ class SafeStream:
             self.write(line)
 
     def flush(self) -> None:
-        with self._losses():
+        with self._errors():
             self._stream.flush()
 
-    def _losses(self) -> contextlib.AbstractContextManager[None]:
-        return contextlib.suppress(OSError) if self._lossy else contextlib.nullcontext()
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if not self._messages:
+                error.filename = self._name
+                raise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class SafeStream:
+    """A text stream that shows control characters as escapes where a terminal would obey them.
+
+    Standard output that goes into a file or pipe is left as it is: it may be data. Messages are always escaped.
+    """
+
+    def __init__(self, stream: TextIO, *, messages: bool) -> None:
+        self._stream = stream
+        self._escapes = messages or stream.isatty()
+
+    @property
+    def rich_proxied_file(self) -> TextIO:
+        """Where rich writes; the name is its own protocol."""
+        return self._stream
+
+    def write(self, text: str) -> int:
+        self._stream.write(printable(text, keep="\n\t") if self._escapes else text)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
@@ -67,19 +92,21 @@ def open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="isoglot")
-    for name in _SIZES:
-        size = os.environ.get(name)
-        if size is not None and not (size.isascii() and size.isdecimal() and 0 < int(size[:9]) <= _LARGEST_SIZE):
-            del os.environ[name]
+    for name, legible in _SIZES.items():
+        size = os.environ.get(name, "")
+        if not (size.isascii() and size.isdecimal() and int(size[:9]) in legible):
+            os.environ.pop(name, None)
+    sys.stdout = cast(TextIO, _Stream(sys.stdout, "standard output", messages=False))
+    sys.stderr = cast(TextIO, _Stream(sys.stderr, "standard error", messages=True))
     guard()
 
 
 def guard() -> None:
     """Put a `SafeStream` before both streams; again once rich has redirected them to draw a bar below."""
     if not isinstance(sys.stdout, SafeStream):
-        sys.stdout = cast(TextIO, SafeStream(sys.stdout, lossy=False))
+        sys.stdout = cast(TextIO, SafeStream(sys.stdout, messages=False))
     if not isinstance(sys.stderr, SafeStream):
-        sys.stderr = cast(TextIO, SafeStream(sys.stderr, lossy=True))
+        sys.stderr = cast(TextIO, SafeStream(sys.stderr, messages=True))
 
 
 def undecorated(stream: TextIO) -> TextIO:
