@@ -56,7 +56,8 @@ def _run() -> int:
         return _fail_with(error)
     except UnicodeEncodeError as error:
         # Bytes in arguments and names that are no text, or that the encoding of this system lacks.
-        text = error.object[max(0, error.start - 40) : error.end + 40]
+        before, after = error.object[: error.start].split("\n")[-1], error.object[error.start :].split("\n")[0]
+        text = (before[-40:] + after[:40]).strip()
         return _fail(f"cannot be encoded as {error.encoding}: {text}; use names that are valid UTF-8", 2)
     except RecursionError as error:
         parser = _innermost_module(error)
