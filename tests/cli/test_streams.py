@@ -145,7 +145,7 @@ def test_titles_headers_and_bars_are_text_too(streams):
         ["compare", "north.vec", FILE, "-l", "pairs.txt", "-o", "compared", "-m", HOSTILE],
         ["data", "path", HOSTILE],
     ],
-    ids=lambda arguments: " ".join(arguments[:2]),
+    ids=lambda arguments: arguments[0],
 )
 def test_no_command_sends_control_characters_to_a_terminal(run, folder, monkeypatch, arguments):
     monkeypatch.chdir(folder)
