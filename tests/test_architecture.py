@@ -15,7 +15,7 @@ ROOMS = [
     "spaces", "text", "lexicons", "catalogue", "retrieval", "criteria", "aligners", "joint", "encoders", "training",
     "distill", "tasks", "simulate", "recipes", "explore", "cli",
 ]  # fmt: skip
-EVERYWHERE = {"errors", "progress", "files", "folders", "locks", "manifests", "py"}
+EVERYWHERE = {"errors", "files", "folders", "locks", "manifests", "printable", "progress", "py"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -6,6 +6,10 @@ line and exits with code 2; a traceback is therefore always a bug of ours.
 
 from __future__ import annotations
 
+import re
+
+from isoglot.printable import printable
+
 __all__ = [
     "ConfigError",
     "DownloadError",
@@ -30,11 +34,13 @@ class IsoglotError(Exception):
         self.what = what
         self.where = where
         self.remedy = remedy
+        # Other libraries' messages may take several lines.
+        what = re.sub(r"\s*\n\s*", " ", what)
         text = f"{where}: {what}" if where else what
         if remedy:
             text = f"{text}; {remedy}"
-        # One line, always: messages quote file content, which may hold newlines or control characters.
-        super().__init__("".join(c if c.isprintable() else " " for c in text))
+        # One line, always: messages quote names and file content, which may hold newlines or control characters.
+        super().__init__(printable(text))
 
 
 class InputError(IsoglotError):

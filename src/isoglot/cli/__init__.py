@@ -2,34 +2,93 @@
 
 from __future__ import annotations
 
-import os
+import re
 import sys
+import traceback
+from typing import Any, cast
+
+import typer
 
 from isoglot.cli.app import app
+from isoglot.cli.streams import discard, open_streams
 from isoglot.errors import IsoglotError
+from isoglot.printable import printable
 
 __all__ = ["app", "main"]
+
+# Click's own base class: by its version, typer has click beside it or inside.
+_ClickException = cast(type[Exception], typer.BadParameter.__mro__[2])
+
+#: Parsers of nested text, which recurse as deep as their input.
+_PARSERS = {"ast", "json", "tomllib"}
 
 
 def main() -> None:
     """Entry point. Bad input is one line on standard error and exit code 2, never a traceback."""
+    open_streams()
+    code = _run()
     try:
-        app()
-    except IsoglotError as error:
-        _fail(str(error), 2)
-    except BrokenPipeError:
-        # The reader (head, less) has gone: not an error. Keep Python from complaining once more on exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        sys.stdout.flush()
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        _fail(f"{where}{error.strerror or error}", 2)
-    except MemoryError:
-        _fail("out of memory; try --limit with fewer words", 2)
-    except KeyboardInterrupt:
-        _fail("interrupted", 130)
-
-
-def _fail(line: str, code: int) -> None:
-    sys.stderr.write(f"isoglot: {line}\n")
+        discard(sys.stdout)
+        if not isinstance(error, BrokenPipeError):
+            code = code or _fail_with(error)
     sys.exit(code)
+
+
+def _run() -> int:
+    """Run the command; returns the exit code."""
+    try:
+        code = app(prog_name="isoglot", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except IsoglotError as error:
+        return _fail(str(error), 2)
+    except _ClickException as error:
+        return _misused(error)
+    except SystemExit as error:
+        # The reader (head, less) has gone: not an error, but typer and rich make one of it.
+        if isinstance(error.__context__, BrokenPipeError):
+            return 0
+        raise
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        return _fail_with(error)
+    except UnicodeEncodeError as error:
+        # Bytes in arguments and names that are no text, or that the encoding of this system lacks.
+        before, after = error.object[: error.start].split("\n")[-1], error.object[error.start :].split("\n")[0]
+        text = (before[-40:] + after[:40]).strip()
+        return _fail(f"cannot be encoded as {error.encoding}: {text}; use names that are valid UTF-8", 2)
+    except RecursionError as error:
+        parser = _innermost_module(error)
+        if parser not in _PARSERS:
+            raise
+        return _fail(f"a file is nested too deeply to be read ({parser})", 2)
+    except MemoryError:
+        return _fail("out of memory; try --limit with fewer words", 2)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted", 130)
+
+
+def _misused(error: Any) -> int:
+    """Arguments that do not fit the command: what is wrong, and where to look."""
+    message = re.sub(r"\s*\n\s*", " ", error.format_message()).rstrip(".")
+    if type(error).__name__ == "NoArgsIsHelpError":  # help has been printed
+        return int(error.exit_code)
+    command = getattr(getattr(error, "ctx", None), "command_path", "isoglot")
+    return _fail(f"{message}; see: {command} --help", int(error.exit_code))
+
+
+def _innermost_module(error: BaseException) -> str:
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _fail_with(error: OSError) -> int:
+    where = f"{error.filename}: " if error.filename else ""
+    return _fail(f"{where}{error.strerror or error}", 2)
+
+
+def _fail(line: str, code: int) -> int:
+    sys.stderr.write(f"isoglot: {printable(line)}\n")
+    return code

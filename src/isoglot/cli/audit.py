@@ -142,7 +142,7 @@ def _write_json(path: Path, record: object) -> None:
 
 
 def _print(found: Audit) -> None:
-    from isoglot.cli.console import table
+    from isoglot.cli.console import print_line, table
 
     rows = []
     for one in found.layers:
@@ -168,7 +168,7 @@ def _print(found: Audit) -> None:
     title = f"{found.encoder}, {languages}: {found.verdict} (P@1 among {found.sentences:,}; aligned among half)"
     table(title, head, rows, right=range(len(head) - 1))
     for sentence in found.sentences_of_verdict():
-        typer.echo(sentence)
+        print_line(sentence)
 
 
 def _about(figure: Figure) -> str:

@@ -28,10 +28,12 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from isoglot.cli.streams import guard, undecorated
+from isoglot.printable import UNSAFE, printable
 from isoglot.progress import Progress
 from isoglot.tasks import Result
 
-__all__ = ["notes", "print_json", "progress_bars", "result_table", "say", "table"]
+__all__ = ["as_text", "messages", "notes", "print_json", "print_line", "progress_bars", "result_table", "say", "table"]
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -40,17 +42,40 @@ def out() -> Console:
     """Standard output; made anew so that a redirected stream is seen."""
     # A file or pipe has no width of its own, and the usual 80 columns fold tables to shreds.
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 132
-    return Console(highlight=False, soft_wrap=True, width=width)
+    file = undecorated(sys.stdout)
+    return Console(file=file, markup=False, emoji=False, highlight=False, soft_wrap=True, width=width)
+
+
+def messages() -> Console:
+    """Standard error, for what is drawn and removed again."""
+    return Console(file=undecorated(sys.stderr), markup=False, emoji=False, highlight=False)
 
 
 def say(text: str) -> None:
     """A line for people, on standard error: it never mixes with results."""
-    sys.stderr.write(text + "\n")
+    sys.stderr.write(printable(text) + "\n")
+
+
+def print_line(text: str) -> None:
+    """A line of data on standard output: as it is, unless a terminal would obey it."""
+    sys.stdout.write(text + "\n")
 
 
 def print_json(document: Any) -> None:
-    """The one JSON document of a `--json` run."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    """The one JSON document of a `--json` run; what a terminal would obey is escaped as JSON escapes it."""
+    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+    text = UNSAFE.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(document, indent=2, allow_nan=False).replace("\x7f", r"\u007f")
+    sys.stdout.write(text + "\n")
+
+
+def as_text(text: str, encoding: str = "utf-8") -> Text:
+    """Data as rich shall draw it: a word such as "[red]" is no markup, ":smile:" no picture."""
+    # What the stream cannot show is escaped here, so that columns know how wide it is.
+    return Text(printable(text).encode(encoding, "backslashreplace").decode(encoding))
 
 
 def notes(lines: Sequence[str], where: str) -> None:
@@ -63,13 +88,19 @@ def table(
     title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
 ) -> None:
     """A table on standard output; `right` are columns of numbers."""
-    grid = Table(title=title, title_justify="left", header_style="bold")
+    console = out()
+    # Where a column gets no room at all, rich drops its text.
+    console.width = max(console.width, 8 * len(columns) + 1)
+    grid = Table(title_justify="left", header_style="bold")
+    if title is not None:
+        grid.title = as_text(title, console.encoding)
+        grid.title.style = "table.title"
     for i, column in enumerate(columns):
-        grid.add_column(column, justify="right" if i in right else "left", overflow="fold")
+        name = as_text(column, console.encoding)
+        grid.add_column(name, justify="right" if i in right else "left", overflow="fold")
     for row in rows:
-        # Cells are data: a word such as "[red]" is no markup.
-        grid.add_row(*(cell.replace("[", r"\[") for cell in row))
-    out().print(grid)
+        grid.add_row(*(as_text(cell, console.encoding) for cell in row))
+    console.print(grid)
 
 
 def result_table(results: Sequence[Result], title: str | None = None) -> None:
@@ -99,19 +130,22 @@ def progress_bars() -> Iterator[Progress]:
 @contextlib.contextmanager
 def _bars() -> Iterator[Progress]:
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
-        TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.percentage:>3.0f}%", markup=False),
         _Speed(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with RichProgress(*columns, console=Console(stderr=True), transient=True) as bars:
+    # Results that go elsewhere must not be drawn above the bars.
+    redirect = sys.stdout.isatty()
+    with RichProgress(*columns, console=messages(), transient=True, redirect_stdout=redirect) as bars:
+        guard()
         tasks: dict[str, TaskID] = {}
 
         def callback(step: str, done: float, total: float | None) -> None:
             if step not in tasks:
-                tasks[step] = bars.add_task(step, total=total)
+                tasks[step] = bars.add_task(printable(step), total=total)
             bars.update(tasks[step], completed=done, total=total)
             if total is not None and done >= total:
                 bars.remove_task(tasks.pop(step))

@@ -105,7 +105,7 @@ def path(name: Name, json: Json = False) -> None:
       isoglot info "$(isoglot data path vectors/fr)"
     """
     from isoglot.catalogue import cached
-    from isoglot.cli.console import print_json
+    from isoglot.cli.console import print_json, print_line
     from isoglot.errors import InputError
 
     place = cached(name)
@@ -114,7 +114,7 @@ def path(name: Name, json: Json = False) -> None:
     if json:
         print_json({"name": name, "path": str(place)})
         return
-    typer.echo(place)
+    print_line(str(place))
 
 
 def _record(entry: Entry) -> dict[str, Any]:

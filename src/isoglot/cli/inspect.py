@@ -36,7 +36,7 @@ def inspect_spaces(
       isoglot inspect vectors/en vectors/fr --lexicon lexicon/en-fr
       isoglot inspect wiki.en.vec wiki.fr.vec -l en-fr.txt --json
     """
-    from isoglot.cli.console import print_json, progress_bars, table
+    from isoglot.cli.console import print_json, print_line, progress_bars, table
     from isoglot.cli.inputs import open_lexicon, open_space
     from isoglot.criteria import inspect_pair
 
@@ -65,4 +65,4 @@ def inspect_spaces(
     ]
     table(f"{src} and {tgt}: {report.closeness}", ["measure", "value", "meaning"], rows, right=(1,))
     for sentence in report.verdict:
-        typer.echo(sentence)
+        print_line(sentence)

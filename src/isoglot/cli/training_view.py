@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
-from rich.text import Text
 
-from isoglot.cli.console import say
+from isoglot.cli.console import as_text, messages, say
+from isoglot.cli.streams import guard
 from isoglot.training.journal import StepRecord
 
 __all__ = ["TrainingView", "step_line"]
@@ -63,8 +63,10 @@ class TrainingView:
             self._evaluations.append((record.step, dict(record.evaluation)))
         if sys.stderr.isatty():
             if self._live is None:
-                self._live = Live(console=Console(stderr=True), transient=True, auto_refresh=False)
+                redirect = sys.stdout.isatty()
+                self._live = Live(console=messages(), transient=True, auto_refresh=False, redirect_stdout=redirect)
                 self._live.start()
+                guard()
             self._live.update(self._picture(), refresh=True)
             return
         now = time.monotonic()
@@ -79,7 +81,7 @@ class TrainingView:
         # A bar by itself does not end its line.
         bar = Table.grid()
         bar.add_row(ProgressBar(total=record.steps, completed=record.step, width=60))
-        parts: list[RenderableType] = [Text(line), bar]
+        parts: list[RenderableType] = [as_text(line), bar]
         if len(record.pairs) > 1:
             rows = [["loss", *(f"{value:.4g}" for value in record.pairs.values())]]
             parts.append(_grid(["", *record.pairs], rows))
@@ -93,9 +95,9 @@ class TrainingView:
 def _grid(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     found = Table(box=None, pad_edge=False)
     for column in columns:
-        found.add_column(column, justify="right")
+        found.add_column(as_text(column), justify="right")
     for row in rows:
-        found.add_row(*row)
+        found.add_row(*map(as_text, row))
     return found
 
 

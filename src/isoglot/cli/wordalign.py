@@ -87,7 +87,7 @@ def wordalign(
       isoglot wordalign en.tok de.tok -e my-trained-encoder -m ot --pooling last -o en-de.pharaoh
       isoglot wordalign en.tok de.tok -e my-trained-encoder -m ot --pooling last --picture pair.svg --line 7
     """
-    from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.console import print_json, print_line, progress_bars, say
     from isoglot.cli.encoder_options import link_settings, open_encoders, open_parallel
     from isoglot.encoders.fitting import tokenise
     from isoglot.encoders.linking import check_linking, link_text
@@ -154,7 +154,7 @@ def wordalign(
         return
     if output is None:
         for row in link_lines(links, base=base, scores=scores):
-            typer.echo(row)
+            print_line(row)
         return
     say(f"{facts['links']:,} links in {facts['sentences']:,} sentences, words counted from {base}: {output}")
 
