@@ -184,13 +184,16 @@ class TensorFile(Mapping[str, npt.NDArray[Any]]):
     isoglot.errors.FormatError: ...map.safetensors: W has shape (2, 2), not (2, 3)
     """
 
-    def __init__(self, arrays: Mapping[str, npt.NDArray[Any]], where: str, remedy: str | None = None) -> None:
+    def __init__(
+        self, arrays: Mapping[str, npt.NDArray[Any]], where: str, metadata: Mapping[str, str], remedy: str | None
+    ) -> None:
         self._arrays = dict(arrays)
         self.where = where
+        self.metadata = metadata
         self.remedy = remedy
 
     @classmethod
-    def read(cls, path: Path, *, remedy: str | None = None) -> TensorFile:
+    def read(cls, path: Path, *, finite: bool = True, remedy: str | None = None) -> TensorFile:
         """Read the whole file; one that cannot be opened raises InputError, one that is damaged FormatError."""
         from safetensors import SafetensorError, safe_open
 
@@ -199,6 +202,7 @@ class TensorFile(Mapping[str, npt.NDArray[Any]]):
             raise FormatError("is not a file", where=str(path), remedy=remedy)
         try:
             with safe_open(str(path), framework="numpy") as file:
+                metadata = file.metadata() or {}
                 for name in file.keys():  # noqa: SIM118 (not a mapping)
                     arrays[name] = file.get_tensor(name)
         except OSError as error:
@@ -206,11 +210,11 @@ class TensorFile(Mapping[str, npt.NDArray[Any]]):
         except (SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
             # Types that numpy lacks (bfloat16, 8-bit floats) come as any of the last three.
             raise FormatError(f"cannot be read as tensors: {error}", where=str(path), remedy=remedy) from error
-        found = cls(arrays, str(path), remedy)
+        found = cls(arrays, str(path), metadata, remedy)
         for name, array in arrays.items():
             if array.dtype.kind not in "fiub" or array.dtype.name == "bfloat16":
                 raise found.wrong(f"{name} is of type {array.dtype}")
-            if array.dtype.kind == "f" and not np.isfinite(array).all():
+            if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise found.wrong(f"{name} holds values that are not finite")
         return found
 

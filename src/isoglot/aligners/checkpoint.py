@@ -7,6 +7,7 @@ how it got there: a resumed run then gives the same result as an unbroken one.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import time
 from collections.abc import Mapping
@@ -15,11 +16,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from isoglot.errors import InputError
+from isoglot.errors import FormatError, InputError
 from isoglot.files import atomic_path
+from isoglot.manifests import TensorFile, parse_json
 
 __all__ = ["Checkpoint", "SavedState"]
 
@@ -56,19 +57,22 @@ class Checkpoint:
             return None
         where = str(self._path)
         try:
-            with safe_open(str(self._path), framework="numpy") as file:
-                metadata = file.metadata() or {}
-                content = json.loads(metadata.get("state", "null"))
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
-        except (SafetensorError, OSError, ValueError) as error:
-            raise InputError(f"not a checkpoint: {error}", where=where, remedy="remove it to start anew") from error
-        if not isinstance(content, dict) or content.get("key") != self._key:
+            file = TensorFile.read(self._path, finite=False)
+            state = file.metadata.get("state", "null")
+            content = parse_json(state, where)
+            tensors = {name: file[name] for name in file if name != "_"}
+            if file.metadata.get("sha256") != _digest(state, tensors):
+                raise FormatError("its checksum differs")
+        except InputError as error:
+            raise InputError(
+                f"not a checkpoint: {error.what}", where=where, remedy="remove it to start anew"
+            ) from error
+        if content["key"] != self._key:
             raise InputError(
                 "is the checkpoint of a run with other data or settings",
                 where=where,
                 remedy="remove it to start anew, or repeat the earlier command to finish that run",
             )
-        tensors.pop("_", None)
         return SavedState(content["step"], tensors, content["facts"])
 
     def save(self, step: int, tensors: Tensors, facts: Mapping[str, Any] | None = None) -> None:
@@ -76,13 +80,22 @@ class Checkpoint:
         if self._path is None or time.monotonic() - self._last < self.seconds:
             return
         state = json.dumps({"key": self._key, "step": step, "facts": dict(facts or {})})
-        # safetensors refuses an empty file, and some states are facts only.
-        arrays = {"_": np.zeros(1, dtype=np.int8), **{name: np.ascontiguousarray(a) for name, a in tensors.items()}}
+        arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
+        metadata = {"state": state, "sha256": _digest(state, arrays)}
         with atomic_path(self._path) as temporary:
-            save_file(arrays, temporary, metadata={"state": state})
+            # safetensors refuses an empty file, and some states are facts only.
+            save_file({"_": np.zeros(1, dtype=np.int8), **arrays}, temporary, metadata=metadata)
         self._last = time.monotonic()
 
     def remove(self) -> None:
         """The fit is complete: nothing to go on with."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
+
+
+def _digest(state: str, tensors: Tensors) -> str:
+    digest = hashlib.sha256(state.encode())
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype} {tensors[name].shape}".encode())
+        digest.update(tensors[name].tobytes())
+    return digest.hexdigest()

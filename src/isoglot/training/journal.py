@@ -144,7 +144,7 @@ def cut_log(folder: Path, step: int) -> None:
     kept = []
     for line in path.read_text("utf-8", errors="replace").splitlines():
         # A killed run may have left half a line.
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
             if json.loads(line)["step"] <= step:
                 kept.append(f"{line}\n")
     with atomic_path(path) as temporary:
