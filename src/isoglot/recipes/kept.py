@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import isoglot
+from isoglot.errors import InputError
 from isoglot.files import atomic_path
+from isoglot.manifests import read_json_object
 
 __all__ = ["earlier_run", "keep_run", "kept_or_measured", "run_key"]
 
@@ -18,17 +20,20 @@ __all__ = ["earlier_run", "keep_run", "kept_or_measured", "run_key"]
 def earlier_run(place: Path, key: str) -> dict[str, Any] | None:
     """What an earlier run with this key left; None if there is nothing, or it is damaged or of another key."""
     try:
-        found = json.loads(place.read_text("utf-8"))
-    except (OSError, ValueError):
+        found = read_json_object(place)
+    except (OSError, InputError):
         return None  # a damaged record is measured again
-    return found if isinstance(found, dict) and found.get("key") == key else None
+    digest = found.pop("sha256", None)
+    return found if found.get("key") == key and digest == _digest(found) else None
 
 
 def keep_run(place: Path, outcome: Mapping[str, Any]) -> None:
     """Write the outcome, which holds its "key", atomically."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(place) as temporary:
-        temporary.write_text(json.dumps(outcome, ensure_ascii=False), "utf-8")
+        plain = json.loads(json.dumps(outcome))  # as it will be read
+        content = {**plain, "sha256": _digest(plain)}
+        temporary.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
 
 
 def kept_or_measured(
@@ -52,3 +57,7 @@ def run_key(*parts: Any) -> str:
     """
     what = json.dumps([isoglot.__version__, *parts], default=str)
     return hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _digest(outcome: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(outcome, sort_keys=True).encode()).hexdigest()
