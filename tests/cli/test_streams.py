@@ -212,10 +212,13 @@ def test_messages_of_others_are_harmless_also_during_a_bar(streams):
     assert all(text in err.sent() for text in ("reading \\x1b", "say \\x1b", "value \\x1b", "after\\x90"))
 
 
-def test_guarding_twice_escapes_once(streams):
+def test_streams_opened_twice_are_wrapped_once(streams):
     out, _ = streams()
+    open_streams()
+    first = sys.stdout
+    open_streams()
     guard()
-    guard()
+    assert sys.stdout is first
     sys.stdout.write("\x1b\\x1b\n")
     assert out.sent() == "\\x1b\\x1b\n"
 

@@ -96,8 +96,10 @@ def open_streams() -> None:
         size = os.environ.get(name, "")
         if not (size.isascii() and size.isdecimal() and int(size[:9]) in legible):
             os.environ.pop(name, None)
-    sys.stdout = cast(TextIO, _Stream(sys.stdout, "standard output", messages=False))
-    sys.stderr = cast(TextIO, _Stream(sys.stderr, "standard error", messages=True))
+    if not isinstance(sys.stdout, SafeStream):
+        sys.stdout = cast(TextIO, _Stream(sys.stdout, "standard output", messages=False))
+    if not isinstance(sys.stderr, SafeStream):
+        sys.stderr = cast(TextIO, _Stream(sys.stderr, "standard error", messages=True))
     guard()
 
 
