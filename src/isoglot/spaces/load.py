@@ -189,7 +189,11 @@ def _through_cache(
     request = Request(path, report, limit, progress, _threads(threads), digest=hashlib.sha256())
     request.make_sink = lambda dim, rows: cache.sink(request, dim)
     try:
-        return _read(chosen, request)
+        content = _read(chosen, request)
+        # Only now: the report so far is kept in the cache, and this is no fault of the file.
+        for name in cache.damaged:
+            report.add("damaged entry of the cache", "made again", str(cache.folder / name))
+        return content
     except CacheFailure as error:
         report.counts.clear()
         report.first.clear()
