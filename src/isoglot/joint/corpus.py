@@ -26,6 +26,7 @@ from isoglot.aligners.aligned import check_name
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.files import atomic_directory
 from isoglot.joint._kernels import LONGEST_LINE
+from isoglot.opening import read_small
 from isoglot.progress import Progress, silent
 from isoglot.spaces import IntVector
 from isoglot.text import lower_case, read_text, segmenter
@@ -37,6 +38,7 @@ _FORMAT = "isoglot-corpus"
 _VERSION = 1
 #: While counting, rare words are forgotten beyond this many types, so that a web crawl does not fill the memory.
 _MOST_TYPES = 20_000_000
+_BLOCK = 1 << 22
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,10 +154,10 @@ class Corpus:
 
     @classmethod
     def load(cls, folder: str | Path) -> Corpus:
-        """Open what `build` wrote."""
+        """Open what `build` wrote. All of it is checked: compiled code trusts these numbers."""
         folder = Path(folder)
         try:
-            content = json.loads((folder / _MARKER).read_text("utf-8"))
+            content = json.loads(read_small(folder / _MARKER))
             if content["format"] != _FORMAT or content["version"] != _VERSION:
                 raise FormatError("not a corpus of this version", where=str(folder), remedy="remove it to start anew")
             langs = tuple(content["langs"])
@@ -164,10 +166,13 @@ class Corpus:
             tokens, starts = _mapped(folder)
             settings = CorpusSettings(**content["settings"])
             if len(starts) != sum(content["line_totals"]) + 1 or starts[-1] != len(tokens):
-                raise ValueError("files do not fit together")  # training would read beyond their ends
+                raise ValueError("files do not fit together")
+            if len(content["line_totals"]) != len(langs) or min(content["line_totals"]) < 1:
+                raise ValueError("line_totals does not fit the languages")
+            _check_numbers(folder, counts, tokens, starts, languages=len(langs))
             lines = _chosen_lines(langs, content["line_totals"], settings)
             return cls(langs, tuple(row[0] for row in rows), counts, tokens, starts, lines, content)
-        except (OSError, KeyError, TypeError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise InputError(f"not a corpus: {error}", where=str(folder), remedy="remove it to start anew") from error
 
 
@@ -261,7 +266,24 @@ def _encode(
 
 def _mapped(folder: Path) -> tuple[npt.NDArray[np.int32], IntVector]:
     tokens = np.memmap(folder / "tokens.i32", dtype=np.int32, mode="r")
-    return tokens, np.fromfile(folder / "starts.i64", dtype=np.int64)
+    return tokens, np.frombuffer((folder / "starts.i64").read_bytes(), dtype=np.int64)
+
+
+def _check_numbers(
+    folder: Path, counts: npt.NDArray[np.int64], tokens: npt.NDArray[np.int32], starts: IntVector, *, languages: int
+) -> None:
+    problem, name = "", "tokens.i32"
+    lengths = np.diff(starts)
+    if counts.ndim != 2 or counts.shape[1] != languages or counts.min() < 0 or not counts.any():
+        problem, name = "the counts of words do not fit", "words.tsv"
+    elif starts[0] != 0 or lengths.min() < 1 or lengths.max() > LONGEST_LINE:
+        problem, name = "lines do not follow one another", "starts.i64"
+    for begin in range(0, len(tokens), _BLOCK):
+        block = tokens[begin : begin + _BLOCK]
+        if not problem and (block.min() < 0 or block.max() >= len(counts)):
+            problem = "a word beyond the vocabulary"
+    if problem:
+        raise FormatError(f"damaged: {problem}", where=str(folder / name), remedy="remove the folder to start anew")
 
 
 def _chosen_lines(langs: Sequence[str], line_totals: Sequence[int], settings: CorpusSettings) -> tuple[IntVector, ...]:
