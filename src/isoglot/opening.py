@@ -7,14 +7,15 @@ therefore refused; readers that go through their text once may take pipes, as in
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from isoglot.errors import InputError
 
-__all__ = ["open_source", "read_small"]
+__all__ = ["open_source", "read_json", "read_small"]
 
 #: Settings, recipes and tables of contents are far smaller.
 _LARGEST_SMALL = 1 << 28
@@ -51,6 +52,14 @@ def read_small(path: Path) -> str:
         if os.fstat(file.fileno()).st_size > _LARGEST_SMALL:
             raise OSError(errno.EFBIG, f"has more than {_LARGEST_SMALL >> 20} MB")
         return file.read().decode("utf-8")
+
+
+def read_json(path: Path) -> Any:
+    """What a small JSON file holds; raises OSError or ValueError."""
+    try:
+        return json.loads(read_small(path))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
 
 
 def _open(path: Path, *, pipes: bool = False) -> BinaryIO:

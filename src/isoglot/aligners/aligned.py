@@ -26,6 +26,7 @@ from safetensors.numpy import load_file, save_file
 from isoglot.aligners.alignment import Alignment, Side
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.files import atomic_directory
+from isoglot.opening import read_json
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Retriever
 from isoglot.spaces import Space
@@ -210,7 +211,7 @@ class AlignedSpaces:
         remedy = "name a folder written by `isoglot align`"
         where = str(folder / _MARKER)
         try:
-            content = json.loads((folder / _MARKER).read_text("utf-8"))
+            content = read_json(folder / _MARKER)
         except OSError as error:
             what = "no such folder" if not folder.exists() else f"no aligned spaces here ({error.strerror})"
             raise InputError(what, where=str(folder), remedy=remedy) from error

@@ -20,6 +20,7 @@ from safetensors.numpy import load_file, save_file
 
 from isoglot.errors import ConfigError, FormatError, InputError, ShapeError
 from isoglot.files import atomic_directory
+from isoglot.opening import read_json
 from isoglot.spaces import FloatMatrix, Space
 from isoglot.spaces.normalise import Normaliser, parse_steps
 
@@ -125,7 +126,7 @@ class Alignment(ABC):
         where = str(folder / "config.json")
         remedy = "name a folder written by `isoglot align` or Alignment.save"
         try:
-            config = json.loads((folder / "config.json").read_text("utf-8"))
+            config = read_json(folder / "config.json")
             tensors = load_file(folder / "alignment.safetensors")
         except (OSError, NotADirectoryError) as error:
             raise InputError(f"no alignment here ({error.strerror})", where=str(folder), remedy=remedy) from error

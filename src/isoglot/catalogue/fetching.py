@@ -26,7 +26,7 @@ from isoglot.catalogue.table import entry as find_entry
 from isoglot.catalogue.table import is_shared
 from isoglot.errors import DownloadError, FormatError, IsoglotError, OfflineError
 from isoglot.files import atomic_directory, cache_directory, check_writable, sha256_of_file
-from isoglot.opening import read_small
+from isoglot.opening import read_json
 from isoglot.progress import Progress, silent
 from isoglot.verified import find_damage, seal
 
@@ -98,7 +98,7 @@ def provenance(name: str | Entry) -> dict[str, Any] | None:
     """What `provenance.json` says of a fetched entry: licence, sources with checksums, figures; None without it."""
     entry = name if isinstance(name, Entry) else find_entry(name)
     try:
-        record = json.loads(read_small(_folder(entry) / MARKER))
+        record = read_json(_folder(entry) / MARKER)
     except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) else None

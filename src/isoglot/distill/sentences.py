@@ -30,7 +30,7 @@ from isoglot.distill.settings import DistillSettings
 from isoglot.errors import FormatError, InputError
 from isoglot.files import atomic_directory
 from isoglot.joint import TextFile
-from isoglot.opening import read_small
+from isoglot.opening import read_json
 from isoglot.progress import Progress, silent
 from isoglot.spaces import IntVector
 from isoglot.text import lower_case, read_text, segmenter
@@ -135,7 +135,7 @@ class Sentences:
         """Open what `build` wrote."""
         folder = Path(folder)
         try:
-            facts = json.loads(read_small(folder / _MARKER))
+            facts = read_json(folder / _MARKER)
             if facts["format"] != _FORMAT or facts["version"] != _VERSION:
                 raise FormatError("not sentences of this version", where=str(folder), remedy="remove it to start anew")
             table = [line.split("\t") for line in (folder / "words.tsv").read_text("utf-8").split("\n")[:-1]]

@@ -24,6 +24,7 @@ from isoglot.encoders.statistical import MODELS, statistical_align
 from isoglot.errors import ConfigError, FormatError, InputError, LexiconError
 from isoglot.files import atomic_directory
 from isoglot.lexicons import WordLinks, check_links
+from isoglot.opening import read_json
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector, Space, load_space
 from isoglot.spaces.formats.base import Content
@@ -116,7 +117,7 @@ class ContextualPairs:
         folder = Path(folder)
         remedy = "name a folder written by `isoglot contextual extract`"
         try:
-            content = json.loads((folder / _MARKER).read_text("utf-8"))
+            content = read_json(folder / _MARKER)
             pairs = load_file(folder / "pairs.safetensors")["pairs"].astype(np.int64)
         except (OSError, ValueError, KeyError, SafetensorError) as error:
             raise FormatError("no contextual pairs here", where=str(folder), remedy=remedy) from error

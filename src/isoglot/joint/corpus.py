@@ -26,7 +26,7 @@ from isoglot.aligners.aligned import check_name
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.files import atomic_directory
 from isoglot.joint._kernels import LONGEST_LINE
-from isoglot.opening import read_small
+from isoglot.opening import read_json
 from isoglot.progress import Progress, silent
 from isoglot.spaces import IntVector
 from isoglot.text import lower_case, read_text, segmenter
@@ -157,7 +157,7 @@ class Corpus:
         """Open what `build` wrote. All of it is checked: compiled code trusts these numbers."""
         folder = Path(folder)
         try:
-            content = json.loads(read_small(folder / _MARKER))
+            content = read_json(folder / _MARKER)
             if content["format"] != _FORMAT or content["version"] != _VERSION:
                 raise FormatError("not a corpus of this version", where=str(folder), remedy="remove it to start anew")
             langs = tuple(content["langs"])

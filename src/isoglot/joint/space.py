@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from isoglot.errors import ConfigError, FormatError, InputError, ShapeError
+from isoglot.opening import read_json
 from isoglot.spaces import FloatMatrix, IntVector, Space
 
 __all__ = ["GAMMAS", "JointSpace"]
@@ -123,7 +124,7 @@ class JointSpace:
         folder = Path(folder)
         remedy = "name a folder written by `isoglot joint`"
         try:
-            content = json.loads((folder / "joint.json").read_text("utf-8"))
+            content = read_json(folder / "joint.json")
             words = (folder / "words.txt").read_text("utf-8").split("\n")[:-1]
             tensors = load_file(folder / "joint.safetensors")
             if content["format"] != _FORMAT or content["version"] != _VERSION:

@@ -46,8 +46,8 @@ def read_text(path: Path | str, *, encoding: str | None = None, progress: Progre
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "fr.txt")
     ...     _ = path.write_bytes("Où est le chat ?\\r\\nIl dort.".encode())
-    ...     list(read_text(path))
-    [['Où est le chat ?', 'Il dort.']]
+    ...     [line for batch in read_text(path) for line in batch]
+    ['Où est le chat ?', 'Il dort.']
     """
     with ByteSource(Path(path), progress=progress) as source:
         yield from _batches(source, _known_encoding(encoding), options=True)
