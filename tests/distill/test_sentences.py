@@ -156,6 +156,15 @@ def test_damaged_bounds_are_told(tmp_path, name, at, value):
         Sentences.load(tmp_path / "chosen")
 
 
+@pytest.mark.parametrize("name", ["lower", "parted", "types"])
+def test_missing_facts_are_told(tmp_path, name):
+    built(tmp_path, "a b c\nd e f\n")
+    marker = tmp_path / "chosen" / "sentences.json"
+    marker.write_text(marker.read_text("utf-8").replace(f'"{name}"', '"other"'), "utf-8")
+    with pytest.raises(InputError, match=r"sentences.json is not complete; remove it"):
+        Sentences.load(tmp_path / "chosen")
+
+
 def test_a_damaged_sentence_is_told(tmp_path):
     built(tmp_path, "a b c\nd e f\n")
     place = tmp_path / "chosen" / "sentences.txt"

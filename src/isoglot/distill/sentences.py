@@ -40,6 +40,7 @@ __all__ = ["Sentences"]
 _MARKER = "sentences.json"
 _FORMAT = "isoglot-distill-sentences"
 _VERSION = 1
+_FACTS = {"text", "settings", "seen", "kept", "too_short", "alone", "parted", "running_words", "types"}
 _ANEW = "remove it to start anew"
 #: Longer sentences are cut: a file without line ends must not become one sentence.
 LONGEST_SENTENCE = 512
@@ -142,8 +143,10 @@ class Sentences:
             bounds = load_file(folder / "bounds.safetensors")
             text = np.memmap(folder / "sentences.txt", dtype=np.uint8, mode="r")
             _check_bounds(folder, bounds, text)
-            if len({row[0] for row in table}) < len(table) or not {"parted", "settings", "text"} <= facts.keys():
-                raise ValueError("words.tsv or sentences.json does not fit")
+            if len({row[0] for row in table}) < len(table):
+                raise ValueError("a word stands twice in words.tsv")
+            if not facts.keys() >= _FACTS or "lower" not in facts["settings"]:
+                raise ValueError(f"{_MARKER} is not complete")
             counts = np.array([int(row[1]) for row in table], dtype=np.int64)
             words = tuple(row[0] for row in table)
             arrays = (bounds["starts"], bounds["lengths"], bounds["paragraphs"])

@@ -172,7 +172,7 @@ class Corpus:
             _check_numbers(folder, counts, tokens, starts, languages=len(langs))
             lines = _chosen_lines(langs, content["line_totals"], settings)
             return cls(langs, tuple(row[0] for row in rows), counts, tokens, starts, lines, content)
-        except (OSError, KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        except (OSError, KeyError, TypeError, ValueError, OverflowError, ConfigError) as error:
             raise InputError(f"not a corpus: {error}", where=str(folder), remedy="remove it to start anew") from error
 
 
