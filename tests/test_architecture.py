@@ -15,7 +15,10 @@ ROOMS = [
     "spaces", "text", "lexicons", "catalogue", "retrieval", "criteria", "aligners", "joint", "encoders", "training",
     "distill", "tasks", "simulate", "recipes", "explore", "cli",
 ]  # fmt: skip
-EVERYWHERE = {"errors", "files", "folders", "locks", "manifests", "printable", "progress", "py"}
+EVERYWHERE = {
+    "errors", "files", "folders", "languages", "locks", "manifests", "opening", "printable", "progress", "verified",
+    "py",
+}  # fmt: skip
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -68,7 +68,7 @@ def test_bad_json_is_one_error(tmp_path, content):
     (tmp_path / "f.json").write_bytes(content)
     with pytest.raises(FormatError, match=r"f\.json: "):
         read_json_object(tmp_path / "f.json")
-    with pytest.raises(FormatError, match="is not a file"):
+    with pytest.raises(OSError, match="is a folder"):
         read_json_object(tmp_path)
 
 

@@ -17,24 +17,19 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import FormatError, InputError
+from isoglot.opening import read_small
 
 __all__ = ["Fields", "TensorFile", "parse_json", "read_json", "read_json_object"]
 
 T = TypeVar("T")
 
-#: Manifests are small; what is larger than this is none of ours.
-_LARGEST_JSON = 256 << 20
-
 
 def read_json(path: Path) -> Any:
     """The content of a JSON file. A file that cannot be opened raises OSError, bad content `FormatError`."""
-    if path.exists() and not path.is_file():
-        raise FormatError("is not a file", where=str(path))
-    with path.open("rb") as stream:
-        data = stream.read(_LARGEST_JSON + 1)
-    if len(data) > _LARGEST_JSON:
-        raise FormatError(f"larger than {_LARGEST_JSON >> 20} MiB", where=str(path))
-    return parse_json(data, str(path))
+    try:
+        return parse_json(read_small(path), str(path))
+    except UnicodeDecodeError as error:
+        raise FormatError(f"not UTF-8: {error}", where=str(path)) from error
 
 
 def parse_json(data: bytes | str, where: str) -> Any:

@@ -61,7 +61,8 @@ def test_vectors_come_out_of_a_package_once(
     assert record is not None
     assert (record["licence"], record["sources"][0]["sha256"]) == ("CC0", item.artefacts[0].sha256)
     assert record["facts"]["words"] == 2
-    assert left_in(cache) == ["catalogue/vectors/xx/provenance.json", "catalogue/vectors/xx/vectors.safetensors"]
+    names = ("digests.json", "provenance.json", "vectors.safetensors")
+    assert left_in(cache) == [f"catalogue/vectors/xx/{name}" for name in names]
     asked = len(index.requests)
     assert fetch(item, connection=connection) == path
     assert len(index.requests) == asked, "the second time nothing is asked"
@@ -101,6 +102,36 @@ def test_an_older_result_is_made_again(index: Any, cache: Path, connection: Conn
     assert cached(newer) is not None
     (cache / "catalogue/vectors/xx/provenance.json").write_text("{broken")
     assert cached(newer) is None
+
+
+def test_a_changed_byte_is_fetched_again_or_told_when_offline(
+    index: Any, cache: Path, connection: Connection, make_zip: Make
+) -> None:
+    item = vectors_entry(index.package("p", "p.whl", make_zip({"data/v.bin": WORD2VEC})))
+    path = fetch(item, connection=connection)
+    good = path.read_bytes()
+    times = path.stat()
+    path.write_bytes(good.replace(VECTORS[1].tobytes(), VECTORS[2].tobytes()))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert cached(item) is None
+    with (
+        pytest.warns(UserWarning, match=r"vectors/xx: vectors.safetensors changed since it was fetched; fetching it"),
+        pytest.raises(OfflineError, match=r"vectors/xx: vectors.safetensors changed .*, and we cannot reach"),
+    ):
+        fetch(item, connection=Unreachable())
+    with pytest.warns(UserWarning, match="fetching it again"):
+        assert fetch(item, connection=connection) == path
+    assert path.read_bytes() == good
+    assert cached(item) == path
+    (path.parent / "digests.json").unlink()  # as fetched by an earlier version
+    assert fetch(item, connection=Unreachable()) == path
+    path.write_bytes(good[:-1] + b"x")
+    assert cached(item) is None
+
+
+class Unreachable(Connection):
+    def page(self, url: str, what: str, *, accept: str = "*/*") -> tuple[str, str, str] | None:
+        raise OfflineError("cannot reach example.org (offline)", where=what, remedy="connect to the internet")
 
 
 def test_a_package_of_several_entries_is_kept_and_checked(

@@ -198,6 +198,12 @@ def test_a_killed_run_goes_on_to_the_same_bits(tiny, north, tmp_path, monkeypatc
     again = distill_text(tiny, north, settings, tmp_path, tell=told.append)
     assert not calls
     np.testing.assert_array_equal(again.vectors, unbroken.vectors)
+    place = tmp_path / "vectors.safetensors"
+    data = bytearray(place.read_bytes())
+    data[-1] ^= 1
+    place.write_bytes(data)
+    with pytest.raises(Killed):  # damaged, it is made again
+        distill_text(tiny, north, settings, tmp_path, progress=kill_at("north", 0.1))
 
 
 def test_a_killed_run_keeps_the_languages_that_were_done(tiny, north, south, tmp_path, monkeypatch):

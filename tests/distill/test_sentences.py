@@ -7,12 +7,13 @@ import itertools
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from isoglot.distill import sentences as module
 from isoglot.distill.sentences import Sentences
 from isoglot.distill.settings import DistillSettings
 from isoglot.distill.shards import SHARD_SENTENCES, read_shard, shard_bounds, shuffled_units
-from isoglot.errors import ConfigError, InputError
+from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.joint import TextFile
 
 LOOSE = DistillSettings(segmenter="spaces", min_tokens=3, min_count=1)
@@ -140,6 +141,37 @@ def test_a_damaged_folder_is_told(tmp_path):
     (tmp_path / "chosen" / "sentences.txt").write_text("cut", "utf-8")
     with pytest.raises(InputError, match="remove it to start anew"):
         Sentences.load(tmp_path / "chosen")
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value"), [("starts", 1, 5), ("starts", 0, -2), ("paragraphs", 0, 1), ("lengths", 0, 0)]
+)
+def test_damaged_bounds_are_told(tmp_path, name, at, value):
+    built(tmp_path, "a b c\nd e f\n")
+    place = tmp_path / "chosen" / "bounds.safetensors"
+    bounds = load_file(place)
+    bounds[name][at] = value
+    save_file(bounds, place)
+    with pytest.raises(FormatError, match=r"bounds.safetensors: damaged"):
+        Sentences.load(tmp_path / "chosen")
+
+
+@pytest.mark.parametrize("name", ["lower", "parted", "types"])
+def test_missing_facts_are_told(tmp_path, name):
+    built(tmp_path, "a b c\nd e f\n")
+    marker = tmp_path / "chosen" / "sentences.json"
+    marker.write_text(marker.read_text("utf-8").replace(f'"{name}"', '"other"'), "utf-8")
+    with pytest.raises(InputError, match=r"sentences.json is not complete; remove it"):
+        Sentences.load(tmp_path / "chosen")
+
+
+def test_a_damaged_sentence_is_told(tmp_path):
+    built(tmp_path, "a b c\nd e f\n")
+    place = tmp_path / "chosen" / "sentences.txt"
+    for damage in (b"\xff b c\nd e f\n", b"a_b c\nd e f\n"):
+        place.write_bytes(damage)
+        with pytest.raises(FormatError, match=r"sentence 1 of .* is damaged"):
+            Sentences.load(tmp_path / "chosen")[0]
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,14 @@ def test_another_model_is_encoded_anew(tiny_folder, place, sentences, reopened, 
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda old: b"", lambda old: old[:-7], lambda old: b"\xff" * 80, lambda old: old[:4]]
+    "damage",
+    [
+        lambda old: b"",
+        lambda old: old[:-7],
+        lambda old: b"\xff" * 80,
+        lambda old: old[:4],
+        lambda old: old[:-1] + bytes([old[-1] ^ 1]),
+    ],
 )
 def test_a_damaged_file_is_made_again(tiny_folder, place, sentences, reopened, damage):
     first = Encoder(tiny_folder, cache=place)

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from isoglot.errors import ConfigError, InputError
+from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.joint._kernels import LONGEST_LINE
 from isoglot.joint.corpus import Corpus, CorpusSettings, TextFile
 
@@ -121,10 +121,40 @@ def test_what_cannot_be_used_is_refused(tmp_path):
 def test_a_damaged_corpus_is_said_to_be_one(tmp_path):
     files = write(tmp_path, aa="a b a b\n")
     Corpus.build(files, tmp_path / "c", CorpusSettings(min_count=1))
+    good = (tmp_path / "c" / "words.tsv").read_text("utf-8")
     (tmp_path / "c" / "words.tsv").write_text("a\tmany\n", "utf-8")
     with pytest.raises(InputError, match="not a corpus"):
+        Corpus.load(tmp_path / "c")
+    (tmp_path / "c" / "words.tsv").write_text(good, "utf-8")
+    marker = tmp_path / "c" / "corpus.json"
+    marker.write_text(marker.read_text("utf-8").replace('"max_words": 200000', '"max_words": 0'), "utf-8")
+    with pytest.raises(InputError, match=r"c: not a corpus: min_count and max_words"):
         Corpus.load(tmp_path / "c")
     Corpus.build(files, tmp_path / "d", CorpusSettings(min_count=1))
     (tmp_path / "d" / "tokens.i32").write_bytes(bytes(8))
     with pytest.raises(InputError, match="do not fit together"):
         Corpus.load(tmp_path / "d")
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value", "problem"),
+    [
+        ("tokens.i32", 4, 2, "a word beyond the vocabulary"),
+        ("tokens.i32", 8, -1, "a word beyond the vocabulary"),
+        ("tokens.i32", 0, 1 << 30, "a word beyond the vocabulary"),
+        ("starts.i64", 8, 7, "lines do not follow one another"),
+        ("starts.i64", 0, 1, "lines do not follow one another"),
+        ("starts.i64", 0, -5, "lines do not follow one another"),
+    ],
+)
+def test_numbers_that_would_crash_training_are_told_with_their_file(tmp_path, name, at, value, problem):
+    Corpus.build(write(tmp_path, aa="a b a b\nb a\n"), tmp_path / "c", CorpusSettings(min_count=1))
+    place = tmp_path / "c" / name
+    data = bytearray(place.read_bytes())
+    data[at : at + 4] = value.to_bytes(4, "little", signed=True)
+    place.write_bytes(data)
+    with pytest.raises(FormatError, match=f"{name}: damaged: {problem}; remove the folder"):
+        Corpus.load(tmp_path / "c")
+    place.write_bytes(data + b"xyz")
+    with pytest.raises(InputError, match="not a corpus"):
+        Corpus.load(tmp_path / "c")

@@ -104,6 +104,12 @@ def test_finished_vectors_are_reopened(files, tmp_path):
     again = train_texts(files, tmp_path, CorpusSettings(), SMALL, threads=1, tell=told.append)
     assert "finished earlier" in told[0]
     assert (again.vectors == first.vectors).all()
+    data = bytearray((tmp_path / "vectors.safetensors").read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "vectors.safetensors").write_bytes(data)
+    anew = train_texts(files, tmp_path, CorpusSettings(), SMALL, threads=1, tell=told.append)
+    assert len(told) == 1
+    assert (anew.vectors == first.vectors).all()
     other = train_texts(files, tmp_path, CorpusSettings(), dataclasses.replace(SMALL, seed=3), threads=1)
     assert (other.vectors != first.vectors).any()
 

@@ -104,7 +104,7 @@ def test_the_prefix_of_wikiann(tmp_path):
         ("a\tO\n\tO\n", {}, r"x\.conll:2: the word is empty"),
         ("a\t\tO\n", {"column": 1}, r"x\.conll:1: the label is empty"),
         ("en: O\n", {"strip_prefix": True}, r"x\.conll:1: the word is empty"),
-        (b"a O\n\ncaf\xe9 O\n", {}, r"x\.conll:3: not UTF-8; save it as UTF-8"),
+        (b"a O\n\ncaf\xe9 O\n", {}, r"x\.conll:3: not UTF-8 text \(byte 0xE9\); save it as UTF-8"),
         ("# nothing else\n\n", {}, r"x\.conll: holds no labelled words"),
         ("\n\n", {}, r"x\.conll: the file is empty"),
         (b"a O\nb\0 O\n", {}, r"x\.conll:2: binary"),

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -141,6 +142,58 @@ def test_damaged_entries_are_rebuilt(damage: str, source: Path, cache_folder: Pa
     assert not cached(space)
     assert np.array_equal(space.vectors, whole.vectors)
     assert cached(load_space(source))
+
+
+@pytest.mark.parametrize("damage", ["a float", "NaN", "a repeated word", "the report"])
+def test_a_changed_byte_is_noticed_though_times_are_restored(damage: str, source: Path, cache_folder: Path) -> None:
+    load_space(source)
+    (entry,) = entries(cache_folder)
+    data = bytearray(entry.read_bytes())
+    before = entry.stat()
+    at, new = {
+        "a float": (16384 + 12, b"\0\0\x80\x3f"),
+        "NaN": (16384, b"\0\0\xc0\x7f"),
+        "a repeated word": (data.rindex(b"w48"), b"w47"),
+        "the report": (data.index(b'"report"') + 12, b"1"),
+    }[damage]
+    data[at : at + len(new)] = new
+    with entry.open("r+b") as file:
+        file.write(data)
+    os.utime(entry, ns=(before.st_atime_ns, before.st_mtime_ns))
+    space = load_space(source)
+    assert not cached(space)
+    assert len(space) == 50
+    assert space.vector("w1").tolist() == [1, 1.5]
+    assert space.report is not None
+    assert space.report.notes() == [
+        f"1 x damaged entry of the cache: made again (first at {entry})",
+    ]
+    again = load_space(source)
+    assert cached(again)
+    assert again.report is not None
+    assert again.report.notes() == []
+
+
+def test_an_entry_is_hashed_only_when_its_times_changed(
+    source: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from isoglot.files import sha256_of_file
+
+    load_space(source)
+    (entry,) = entries(cache_folder)
+    time.sleep(0.05)
+    load_space(source)
+    hashed: list[Path] = []
+    monkeypatch.setattr(
+        "isoglot.verified.sha256_of_file", lambda path, *rest: hashed.append(path) or sha256_of_file(path)
+    )
+    assert cached(load_space(source))
+    assert not hashed
+    os.utime(entry)
+    time.sleep(0.05)
+    assert cached(load_space(source))
+    assert cached(load_space(source))
+    assert hashed == [entry]
 
 
 def test_damaged_records_are_ignored(source: Path, cache_folder: Path) -> None:

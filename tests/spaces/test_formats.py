@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import struct
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -337,3 +341,82 @@ def test_writing_keyedvectors_needs_gensim(space: Space, tmp_path: Path, monkeyp
     with pytest.raises(MissingExtraError, match=r"isoglot\[gensim\]"):
         save_space(space, tmp_path / "x.kv")
     assert not list(tmp_path.iterdir())
+
+
+def _header(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the header of a safetensors file, which keeps its length."""
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    change(header)
+    path.write_bytes(data[:8] + json.dumps(header).encode().ljust(length) + data[8 + length :])
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda h: h["counts"].update(data_offsets=[0, 40]), "overlaps another or leaves a gap"),
+        (lambda h: h.pop("counts"), "overlaps another or leaves a gap"),
+        (
+            lambda h: h["words"].update(shape=[1], data_offsets=[h["words"]["data_offsets"][0]] * 2),
+            "not as long as its",
+        ),
+        (lambda h: h["vectors"].update(shape=[5, 2]), "not as long as its shape"),
+        (lambda h: h.update(more={"dtype": "I8", "shape": [1], "data_offsets": [9, 8]}), "overlaps another or leaves"),
+        (lambda h: h["vectors"].update(data_offsets=None), "damaged safetensors file"),
+    ],
+)
+def test_safetensors_that_overlap_or_leave_gaps(
+    change: Callable[[dict[str, Any]], object], problem: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.safetensors"
+    save_space(Space("en", list("abcde"), np.ones((5, 4), np.float32), counts=np.arange(5, 0, -1)), path)
+    _header(path, change)
+    with pytest.raises(FormatError, match=f"x.safetensors: .*{problem}"):
+        load_space(path)
+
+
+def test_safetensors_with_more_than_the_header_says(space: Space, tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    save_space(space, path)
+    data = path.read_bytes()
+    path.write_bytes(data + b"x")
+    with pytest.raises(FormatError, match=r"x.safetensors: the file is longer than its header says"):
+        load_space(path)
+    path.write_bytes(data.replace(b'"vectors":', b'"words"  :', 1))
+    with pytest.raises(FormatError, match="stands twice"):
+        load_space(path)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("damage", [lambda d: d[:-1], lambda d: d + b"x", lambda d: d[:-60], lambda d: d + d[-17:]])
+def test_fasttext_output_matrix_must_fit(
+    damage: Callable[[bytes], bytes], packed: bool, space: Space, tmp_path: Path
+) -> None:
+    path = tmp_path / "x.bin"
+    save_space(space, path, format="fasttext")
+    data = damage(path.read_bytes())
+    path.write_bytes(gzip.compress(data) if packed else data)
+    for limit in (None, 2):
+        with pytest.raises(FormatError, match=r"x.bin: the output matrix is cut short"):
+            load_space(path, limit=limit)
+
+
+@pytest.mark.parametrize("name", ["x.npz", "x.kv", "x"])
+def test_data_after_an_array_is_refused(name: str, space: Space, tmp_path: Path) -> None:
+    path = tmp_path / name
+    if name == "x.kv":
+        pytest.importorskip("gensim")
+    save_space(space, path, format="spacy" if name == "x" else None)
+    if name == "x.npz":
+        arrays = dict(np.load(path))
+        with zipfile.ZipFile(path, "w") as archive:
+            for key, array in arrays.items():
+                buffer = io.BytesIO()
+                np.save(buffer, array)
+                archive.writestr(f"{key}.npy", buffer.getvalue() + b"more")
+    else:
+        file = path / "vocab" / "vectors" if name == "x" else path
+        file.write_bytes(file.read_bytes() + b"more")
+    with pytest.raises(FormatError, match=r"an array of shape|data after"):
+        load_space(path)

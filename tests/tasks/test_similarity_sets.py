@@ -91,7 +91,7 @@ def test_semeval_keeps_words_and_scores_in_two_files(tmp_path: Path) -> None:
             "word1\tword2\tPOS\tfirst\tsecond\nold\tnew\tA\t1\t2\n",
             "a:1: no column of scores.*one of POS, first, second",
         ),
-        ("<html><body>not found</body></html>", "a: this is an HTML"),
+        ("<html><body>not found</body></html>", "a:1: this is an HTML"),
         ("old new\tgreat\t1\n\0\n", "a:2: binary data"),
     ],
 )

@@ -18,8 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.errors import ConfigError, InputError
-from isoglot.spaces.formats import streams
-from isoglot.text import TextSettings, lower_case, prepare
+from isoglot.text import TextSettings, lines, lower_case, prepare
 
 
 @pytest.fixture
@@ -189,7 +188,7 @@ def test_many_blocks_give_what_one_block_gives(tmp_path, monkeypatch):
     raw = tmp_path / "raw.txt"
     raw.write_text("".join(f"Line number {i % 700} of the text\n" for i in range(2000)), "utf-8")
     whole = prepare(raw, tmp_path / "whole.txt")
-    monkeypatch.setattr(streams, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(lines, "_PIECE", 1 << 10)
     steps = []
     parts = prepare(raw, tmp_path / "parts.txt", progress=lambda *step: steps.append(step))
     assert len(steps) > 20
@@ -200,7 +199,7 @@ def test_many_blocks_give_what_one_block_gives(tmp_path, monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_text(tmp_path, monkeypatch):
-    monkeypatch.setattr(streams, "_BLOCK", 1 << 14)
+    monkeypatch.setattr(lines, "_PIECE", 1 << 14)
 
     def peak(lines):
         raw = tmp_path / "raw.txt"
@@ -266,7 +265,7 @@ def test_settings_that_make_no_sense(options):
 
 def test_too_many_types_are_pruned_and_told(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.import_module("isoglot.text.prepare"), "_MOST_TYPES", 50)
-    monkeypatch.setattr(streams, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(lines, "_PIECE", 1 << 10)
     raw = tmp_path / "raw.txt"
     raw.write_text("".join(f"the word w{i}x\n" for i in range(500)), "utf-8")
     report = prepare(raw)

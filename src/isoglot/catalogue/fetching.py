@@ -2,14 +2,15 @@
 
 What lies in the cache: one folder an entry with the converted data and `provenance.json` (licence, source,
 checksums, figures). Packages that serve several entries are kept beside them, others are removed once read.
+`digests.json` tells whether the files are still what was written; see `isoglot.verified` for when they are compared.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
-import json
 import shutil
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,28 +23,45 @@ from isoglot.catalogue.readers import reader
 from isoglot.catalogue.record import Artefact, Entry
 from isoglot.catalogue.table import entry as find_entry
 from isoglot.catalogue.table import is_shared
-from isoglot.errors import DownloadError, FormatError, IsoglotError
+from isoglot.errors import DownloadError, FormatError, IsoglotError, OfflineError
 from isoglot.files import cache_directory, check_writable, part_name, remove_abandoned, sha256_of_file
 from isoglot.folders import FolderKind
 from isoglot.locks import output_lock
+from isoglot.opening import read_json
 from isoglot.progress import Progress, silent
+from isoglot.verified import find_damage, seal
 
 __all__ = ["MARKER", "cached", "fetch", "provenance"]
 
 #: The file that makes a folder of the cache ours.
 MARKER = "provenance.json"
-_KIND = FolderKind("isoglot-catalogue-entry", "data of the catalogue", "`isoglot data get`", manifest=MARKER)
+_DIGESTS = "digests.json"
+_KIND = FolderKind(
+    "isoglot-catalogue-entry", "data of the catalogue", "`isoglot data get`", manifest=MARKER, later=(_DIGESTS,)
+)
 
 
 def fetch(name: str | Entry, progress: Progress = silent, *, connection: Connection | None = None) -> Path:
     """The file (or folder, for parallel text and encoders) of this entry, downloaded and converted if need be.
 
-    Raises `OfflineError` if its source cannot be reached, `DownloadError` if what came is not what it should be.
+    What was fetched and has changed since is fetched again, with a warning. Raises `OfflineError` if its source cannot
+    be reached, `DownloadError` if what came is not what it should be.
     """
     entry = name if isinstance(name, Entry) else find_entry(name)
-    found = cached(entry)
-    if found is not None:
-        return found
+    found, damage = _look_up(entry, progress)
+    if found is None:
+        return _fetch(entry, progress, connection)
+    if damage:
+        what = f"{', '.join(damage[:3])} changed since it was fetched"
+        warnings.warn(f"{entry.name}: {what}; fetching it again", stacklevel=2)
+        try:
+            return _fetch(entry, progress, connection)
+        except OfflineError as error:
+            raise OfflineError(f"{what}, and we {error.what}", where=entry.name, remedy=error.remedy) from error
+    return found
+
+
+def _fetch(entry: Entry, progress: Progress, connection: Connection | None) -> Path:
     folder = _folder(entry)
     with contextlib.ExitStack() as stack:
         stack.enter_context(output_lock(folder, wait=True))
@@ -74,25 +92,43 @@ def fetch(name: str | Entry, progress: Progress = silent, *, connection: Connect
                     f"the download is not what it should be ({what})", where=entry.name, remedy="it was removed"
                 ) from error
             _write_provenance(temporary, entry, sources, facts)
+            _seal(temporary)
     return folder / entry.result
 
 
 def cached(name: str | Entry) -> Path | None:
-    """Where `fetch` put this entry, or None if it is not there or was made by an older reader."""
-    entry = name if isinstance(name, Entry) else find_entry(name)
-    record = provenance(entry)
-    path = _folder(entry) / entry.result
-    return path if record is not None and record.get("digest") == entry.digest() and path.exists() else None
+    """Where `fetch` put this entry, or None if it is not there, is damaged or was made by an older reader."""
+    found, damage = _look_up(name if isinstance(name, Entry) else find_entry(name), silent)
+    return None if damage else found
 
 
 def provenance(name: str | Entry) -> dict[str, Any] | None:
     """What `provenance.json` says of a fetched entry: licence, sources with checksums, figures; None without it."""
     entry = name if isinstance(name, Entry) else find_entry(name)
     try:
-        record = json.loads((_folder(entry) / MARKER).read_text(encoding="utf-8"))
+        record = read_json(_folder(entry) / MARKER)
     except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) else None
+
+
+def _look_up(entry: Entry, progress: Progress) -> tuple[Path | None, list[str]]:
+    """Where an entry is, None if it has to be fetched, and which of its files changed since they were written."""
+    record = provenance(entry)
+    folder = _folder(entry)
+    path = folder / entry.result
+    if record is None or record.get("digest") != entry.digest() or not path.exists():
+        return None, []
+    damage = find_damage(folder / _DIGESTS, progress)
+    if damage is None:
+        # Fetched before digests were kept: from now on, it is to stay as it is.
+        with contextlib.suppress(OSError, IsoglotError):
+            _seal(folder)
+    return path, damage or []
+
+
+def _seal(folder: Path) -> None:
+    seal(folder / _DIGESTS, sorted(path for path in folder.rglob("*") if path.is_file() and path.name != _DIGESTS))
 
 
 def _folder(entry: Entry) -> Path:

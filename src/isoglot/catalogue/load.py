@@ -9,6 +9,7 @@ from isoglot.lexicons.lexicon import Lexicon
 from isoglot.lexicons.parallel import ParallelText
 from isoglot.progress import Progress, silent
 from isoglot.spaces.space import Space
+from isoglot.text.lines import read_lines
 
 __all__ = ["load_lexicon", "load_parallel", "load_similarity", "load_vectors"]
 
@@ -50,6 +51,5 @@ def load_parallel(src: str, tgt: str, *, short: bool = False, progress: Progress
 
 def load_similarity(name: str, *, progress: Progress = silent) -> list[tuple[str, str, float]]:
     """Word pairs with people's similarity scores: "wordsim353" or "simlex999"."""
-    text = fetch(f"similarity/{name}", progress).read_text(encoding="utf-8")
-    rows = [line.split("\t") for line in text.splitlines()]
+    rows = [line.split("\t") for line in read_lines(fetch(f"similarity/{name}", progress))]
     return [(first, second, float(score)) for first, second, score in rows]

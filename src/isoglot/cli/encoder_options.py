@@ -138,8 +138,8 @@ def open_parallel(
 ) -> ParallelText:
     """Two line-parallel files, or parallel text of the catalogue, in either direction: `parallel/en-de`."""
     from isoglot import catalogue
-    from isoglot.cli.inputs import guess_language
     from isoglot.errors import ConfigError
+    from isoglot.languages import guess_language
     from isoglot.lexicons import ParallelText
 
     if len(texts) == 1 and texts[0].startswith("parallel/") and not Path(texts[0]).exists():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,22 +13,13 @@ from isoglot.aligners.base import Aligner
 from isoglot.aligners.table import read_settings
 from isoglot.cli.console import notes
 from isoglot.errors import ConfigError, InputError
+from isoglot.languages import guess_language, guess_pair
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress
 from isoglot.spaces import Space
 from isoglot.spaces.load import load_space
 
-__all__ = ["guess_language", "named_text", "open_lexicon", "open_space", "parse_aligner"]
-
-
-def guess_language(name: str) -> str:
-    """A language code in a file name such as `wiki.fr.vec`, `cc.de.300.bin` or `vectors-en.txt`, else "".
-
-    >>> guess_language("data/cc.fr.300.vec.gz"), guess_language("embeddings.txt")
-    ('fr', '')
-    """
-    parts = re.split(r"[._\- ]", Path(name).name.lower())
-    return next((part for part in parts if part in _LANGUAGES), "")
+__all__ = ["named_text", "open_lexicon", "open_space", "parse_aligner"]
 
 
 def named_text(text: str) -> tuple[str, Path]:
@@ -53,7 +43,7 @@ def open_space(text: str, *, lang: str | None, limit: int | None, fold_case: boo
         lang = lang or catalogue.entry(text).languages[0]
     if not path.exists():
         raise InputError("no such file", where=text, remedy=_remedy(text))
-    space = load_space(path, lang=lang or guess_language(text), limit=limit, progress=progress)
+    space = load_space(path, lang=lang or None, limit=limit, progress=progress)
     if space.report is not None:
         notes(space.report.notes(), path.name)
     if not len(space):
@@ -68,7 +58,7 @@ def open_lexicon(text: str, *, fold_case: bool, progress: Progress, languages: t
         path = catalogue.fetch(text, progress)
     if not path.exists():
         raise InputError("no such file", where=text, remedy=_remedy(text))
-    lexicon = Lexicon.load(path, *languages)
+    lexicon = Lexicon.load(path, *(languages if any(languages) else guess_pair(text)))
     if lexicon.report is not None:
         notes(lexicon.report.notes(), path.name)
     return lexicon.fold_case() if fold_case else lexicon
@@ -96,13 +86,3 @@ def _remedy(text: str) -> str:
     if near:
         return f"the catalogue has {near[0]!r} (see `isoglot data list`)"
     return "check the path; `isoglot data list` names data that can be fetched"
-
-
-#: ISO 639-1, to recognise a code in a file name.
-_LANGUAGES = frozenset(
-    "aa ab af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo "
-    "es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik io is it iu ja jv ka "
-    "kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg mh mi mk ml mn mr ms mt my na nb nd ne ng "
-    "nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro ru rw sa sc sd se sg si sk sl sm sn so sq sr ss st su "
-    "sv sw ta te tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu".split()
-)

@@ -82,11 +82,11 @@ def project(
     """
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import open_encoders
-    from isoglot.cli.inputs import guess_language
     from isoglot.encoders.linking import link_text
     from isoglot.encoders.projection import label_scheme, project_text
     from isoglot.errors import InputError
     from isoglot.files import check_writable
+    from isoglot.languages import guess_language
     from isoglot.lexicons import ParallelText, check_links, read_links
     from isoglot.lexicons.conll import read_conll, write_conll
 

@@ -29,6 +29,7 @@ from isoglot.encoders import Encoder
 from isoglot.files import atomic_path
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, Space
+from isoglot.verified import digest_of_array
 
 __all__ = ["STATE", "VECTORS", "Distilled", "check_states", "identity_of", "learn_in_one_pass"]
 
@@ -151,7 +152,8 @@ class _Learning:
         figures = {**_figures(sentences, self.learner.facts), **self.spent}
         vectors = self.learner.vectors()
         with atomic_path(self._place) as temporary:
-            save_file({"vectors": vectors}, temporary, metadata={"key": self._key, "figures": json.dumps(figures)})
+            metadata = {"key": self._key, "figures": json.dumps(figures), "sha256": digest_of_array(vectors)}
+            save_file({"vectors": vectors}, temporary, metadata=metadata)
         self._keeper.remove()
         return Distilled(Space(sentences.lang, sentences.words, vectors, counts=sentences.counts), figures)
 
@@ -173,7 +175,10 @@ def _finished(path: Path, key: str, sentences: Sentences) -> Distilled | None:
             metadata = file.metadata() or {}
             if metadata.get("key") != key:
                 return None
-            space = Space(sentences.lang, sentences.words, file.get_tensor("vectors"), counts=sentences.counts)
+            vectors = file.get_tensor("vectors")
+            if metadata.get("sha256") != digest_of_array(vectors):
+                return None
+            space = Space(sentences.lang, sentences.words, vectors, counts=sentences.counts)
             return Distilled(space, json.loads(metadata["figures"]))
     except (SafetensorError, OSError, ValueError, KeyError):
         return None  # absent or damaged: made again

@@ -12,6 +12,7 @@ so it may be larger than memory.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from array import array
 from collections import Counter
@@ -26,7 +27,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from isoglot.distill.settings import DistillSettings
-from isoglot.errors import InputError
+from isoglot.errors import FormatError, InputError
 from isoglot.folders import FolderKind
 from isoglot.joint import TextFile
 from isoglot.progress import Progress, silent
@@ -36,6 +37,8 @@ from isoglot.text import lower_case, read_text, segmenter
 __all__ = ["Sentences"]
 
 _KIND = FolderKind("isoglot-distill-sentences", "chosen sentences", "`isoglot distill`", manifest="sentences.json")
+_FACTS = {"text", "settings", "seen", "kept", "too_short", "alone", "parted", "running_words", "types"}
+_ANEW = "remove it to start anew"
 #: Longer sentences are cut: a file without line ends must not become one sentence.
 LONGEST_SENTENCE = 512
 #: Paragraphs are cut between sentences once they have so many words: a chapter without blank lines is none.
@@ -76,7 +79,13 @@ class Sentences:
         if not 0 <= number < len(self):
             raise IndexError(number)
         line = self.text[self.starts[number] : self.starts[number + 1] - 1]  # without the newline
-        return line.tobytes().decode("utf-8").split(" ")
+        try:
+            words = line.tobytes().decode("utf-8").split(" ")
+        except UnicodeDecodeError as error:
+            raise FormatError(f"sentence {number + 1:,} of {self.lang} is damaged", remedy=_ANEW) from error
+        if len(words) != self.lengths[number]:
+            raise FormatError(f"sentence {number + 1:,} of {self.lang} is damaged", remedy=_ANEW)
+        return words
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -107,7 +116,7 @@ class Sentences:
         """Read the text and write the folder, or reopen it if the same text and settings made it."""
         folder = Path(folder)
         asked = {"text": text.facts(), "settings": settings.selection()}
-        if _KIND.owns(folder):
+        with contextlib.suppress(InputError):  # what is damaged is made again
             found = cls.load(folder)
             if all(found.facts.get(key) == value for key, value in asked.items()):
                 return found
@@ -127,16 +136,29 @@ class Sentences:
             table = [line.split("\t") for line in (folder / "words.tsv").read_text("utf-8").split("\n")[:-1]]
             bounds = load_file(folder / "bounds.safetensors")
             text = np.memmap(folder / "sentences.txt", dtype=np.uint8, mode="r")
-            if bounds["starts"][-1] != len(text) or bounds["paragraphs"][-1] != len(bounds["lengths"]):
-                raise ValueError("files do not fit together")
+            _check_bounds(folder, bounds, text)
+            if len({row[0] for row in table}) < len(table):
+                raise ValueError("a word stands twice in words.tsv")
+            if not facts.keys() >= _FACTS or "lower" not in facts["settings"]:
+                raise ValueError(f"{_KIND.manifest} is not complete")
             counts = np.array([int(row[1]) for row in table], dtype=np.int64)
             words = tuple(row[0] for row in table)
             arrays = (bounds["starts"], bounds["lengths"], bounds["paragraphs"])
             return cls(facts["lang"], words, counts, *arrays, facts, text)
-        except (OSError, KeyError, IndexError, TypeError, ValueError, InputError, SafetensorError) as error:
-            raise InputError(
-                f"no chosen sentences: {error}", where=str(folder), remedy="remove it to start anew"
-            ) from error
+        except (OSError, LookupError, TypeError, ValueError, AttributeError, OverflowError, SafetensorError) as error:
+            raise InputError(f"no chosen sentences: {error}", where=str(folder), remedy=_ANEW) from error
+
+
+def _check_bounds(folder: Path, bounds: dict[str, npt.NDArray[Any]], text: npt.NDArray[np.uint8]) -> None:
+    starts, lengths, paragraphs = bounds["starts"], bounds["lengths"], bounds["paragraphs"]
+    rising = all(
+        one.ndim == 1 and one.dtype == np.int64 and len(one) > 1 and one[0] == 0 and (np.diff(one) > 0).all()
+        for one in (starts, paragraphs)
+    )
+    fits = rising and starts[-1] == len(text) and lengths.shape == (len(starts) - 1,) and lengths.dtype == np.int32
+    if not fits or paragraphs[-1] != len(lengths) or lengths.min() < 1 or (text[starts[1:] - 1] != ord("\n")).any():
+        where = str(folder / "bounds.safetensors")
+        raise FormatError("damaged: sentences do not follow one another in the text", where=where, remedy=_ANEW)
 
 
 def _lines(text: TextFile, settings: DistillSettings, progress: Progress) -> Iterator[list[str] | None]:

@@ -23,8 +23,8 @@ from isoglot.encoders.symmetrise import check_symmetrisation
 from isoglot.encoders.symmetrise import symmetrise as merge
 from isoglot.errors import ConfigError, InputError, MissingExtraError
 from isoglot.lexicons.links import WordLinks, read_links
-from isoglot.lexicons.textfile import write_lines
 from isoglot.progress import Progress, silent
+from isoglot.text.lines import write_lines
 
 __all__ = ["MODELS", "StatisticalModel", "statistical_align"]
 

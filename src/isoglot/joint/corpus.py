@@ -10,6 +10,7 @@ Text is read twice, a block at a time; tokens are memory-mapped afterwards, so a
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from array import array
 from collections import Counter
@@ -22,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.aligners.aligned import check_name
-from isoglot.errors import ConfigError, InputError
+from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.folders import FolderKind
 from isoglot.joint._kernels import LONGEST_LINE
 from isoglot.progress import Progress, silent
@@ -34,6 +35,7 @@ __all__ = ["Corpus", "CorpusSettings", "TextFile"]
 _KIND = FolderKind("isoglot-corpus", "a corpus", "`isoglot joint`", manifest="corpus.json")
 #: While counting, rare words are forgotten beyond this many types, so that a web crawl does not fill the memory.
 _MOST_TYPES = 20_000_000
+_BLOCK = 1 << 22
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +131,7 @@ class Corpus:
         if settings.lines_of is not None and settings.lines_of not in langs:
             raise ConfigError(f"there is no text of {settings.lines_of!r}", remedy=f"choose among {', '.join(langs)}")
         facts: dict[str, Any] = {"texts": [text.facts() for text in texts], "settings": dataclasses.asdict(settings)}
-        if _KIND.owns(folder):
+        with contextlib.suppress(InputError):  # what is damaged is made again
             found = cls.load(folder)
             if all(found.facts.get(key) == value for key, value in facts.items()):
                 return found
@@ -148,7 +150,7 @@ class Corpus:
 
     @classmethod
     def load(cls, folder: str | Path) -> Corpus:
-        """Open what `build` wrote."""
+        """Open what `build` wrote. All of it is checked: compiled code trusts these numbers."""
         folder = Path(folder)
         try:
             manifest = _KIND.read(folder)
@@ -160,10 +162,13 @@ class Corpus:
             tokens, starts = _mapped(folder)
             settings = CorpusSettings(**content["settings"])
             if len(starts) != sum(content["line_totals"]) + 1 or starts[-1] != len(tokens):
-                raise ValueError("files do not fit together")  # training would read beyond their ends
+                raise ValueError("files do not fit together")
+            if len(content["line_totals"]) != len(langs) or min(content["line_totals"]) < 1:
+                raise ValueError("line_totals does not fit the languages")
+            _check_numbers(folder, counts, tokens, starts, languages=len(langs))
             lines = _chosen_lines(langs, content["line_totals"], settings)
             return cls(langs, tuple(row[0] for row in rows), counts, tokens, starts, lines, content)
-        except (OSError, KeyError, TypeError, ValueError, InputError) as error:
+        except (OSError, KeyError, TypeError, ValueError, OverflowError, ConfigError) as error:
             raise InputError(f"not a corpus: {error}", where=str(folder), remedy="remove it to start anew") from error
 
 
@@ -257,7 +262,24 @@ def _encode(
 
 def _mapped(folder: Path) -> tuple[npt.NDArray[np.int32], IntVector]:
     tokens = np.memmap(folder / "tokens.i32", dtype=np.int32, mode="r")
-    return tokens, np.fromfile(folder / "starts.i64", dtype=np.int64)
+    return tokens, np.frombuffer((folder / "starts.i64").read_bytes(), dtype=np.int64)
+
+
+def _check_numbers(
+    folder: Path, counts: npt.NDArray[np.int64], tokens: npt.NDArray[np.int32], starts: IntVector, *, languages: int
+) -> None:
+    problem, name = "", "tokens.i32"
+    lengths = np.diff(starts)
+    if counts.ndim != 2 or counts.shape[1] != languages or counts.min() < 0 or not counts.any():
+        problem, name = "the counts of words do not fit", "words.tsv"
+    elif starts[0] != 0 or lengths.min() < 1 or lengths.max() > LONGEST_LINE:
+        problem, name = "lines do not follow one another", "starts.i64"
+    for begin in range(0, len(tokens), _BLOCK):
+        block = tokens[begin : begin + _BLOCK]
+        if not problem and (block.min() < 0 or block.max() >= len(counts)):
+            problem = "a word beyond the vocabulary"
+    if problem:
+        raise FormatError(f"damaged: {problem}", where=str(folder / name), remedy="remove the folder to start anew")
 
 
 def _chosen_lines(langs: Sequence[str], line_totals: Sequence[int], settings: CorpusSettings) -> tuple[IntVector, ...]:

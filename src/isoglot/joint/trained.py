@@ -20,6 +20,7 @@ from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 from isoglot.text import read_text, segmenter
+from isoglot.verified import digest_of_array
 
 __all__ = ["Cost", "Trained", "estimate", "remove_work", "train_texts", "translations_of"]
 
@@ -70,7 +71,7 @@ def train_texts(
         resumed=tell,
     )
     with atomic_path(finished) as temporary:
-        save_file({"vectors": vectors}, temporary, metadata={"key": key})
+        save_file({"vectors": vectors}, temporary, metadata={"key": key, "sha256": digest_of_array(vectors)})
     return Trained(corpus, vectors, time.perf_counter() - started)
 
 
@@ -159,9 +160,10 @@ def _finished(path: Path, key: str) -> FloatMatrix | None:
         return None
     try:
         with safe_open(str(path), framework="numpy") as file:
-            if (file.metadata() or {}).get("key") != key:
+            metadata = file.metadata() or {}
+            if metadata.get("key") != key:
                 return None
             vectors: FloatMatrix = file.get_tensor("vectors")
-            return vectors
+            return vectors if metadata.get("sha256") == digest_of_array(vectors) else None
     except (SafetensorError, OSError):
         return None  # damaged: trained again

@@ -12,8 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from isoglot.errors import ConfigError, FormatError, InputError
-from isoglot.lexicons.textfile import read_lines, write_lines
-from isoglot.spaces.report import LoadReport
+from isoglot.text.lines import read_lines, write_lines
 
 __all__ = ["LabelledSentence", "read_conll", "write_conll"]
 
@@ -75,11 +74,8 @@ def read_conll(
         raise ConfigError(f"words and labels cannot both be column {column}", where="column")
     path = Path(path)
     reader = _Reader(path, column, word_column, strip_prefix)
-    for number, raw in enumerate(read_lines(path, LoadReport(str(path))), start=1):
-        try:
-            reader.take(raw.decode("utf-8"), number)
-        except UnicodeDecodeError as error:
-            raise FormatError("not UTF-8", where=f"{path}:{number}", remedy="save it as UTF-8") from error
+    for number, line in enumerate(read_lines(path), start=1):
+        reader.take(line, number)
     reader.end_sentence()
     if not reader.sentences:
         raise FormatError("holds no labelled words", where=str(path))
@@ -87,7 +83,7 @@ def read_conll(
 
 
 def write_conll(path: str | Path, sentences: Iterable[LabelledSentence]) -> None:
-    """Write words and labels, parted by tabs; packed if the name ends in `.gz` or `.xz`. Atomic.
+    """Write words and labels, parted by tabs; packed if the name ends in `.gz`, `.xz`, `.bz2` or `.zst`. Atomic.
 
     What `read_conll` could not read back, such as a word that holds a tab or a sentence without words, is an error.
     """

@@ -14,9 +14,9 @@ from isoglot.errors import LexiconError
 from isoglot.lexicons.coverage import Coverage
 from isoglot.lexicons.frequency import frequency_ranks
 from isoglot.lexicons.read import read_pairs
-from isoglot.lexicons.textfile import write_lines
 from isoglot.spaces.report import LoadReport
 from isoglot.spaces.space import Space
+from isoglot.text.lines import write_lines
 
 __all__ = ["Lexicon"]
 
@@ -89,7 +89,7 @@ class Lexicon:
         return cls(tuple(pairs), src_lang, tgt_lang, source=str(path), report=report)
 
     def save(self, path: str | Path, *, confidence: Sequence[float] | None = None) -> None:
-        """Write one pair a line, tab-separated UTF-8, packed if the name ends in `.gz` or `.xz`.
+        """Write one pair a line, tab-separated UTF-8, packed if the name ends in `.gz`, `.xz`, `.bz2` or `.zst`.
 
         `confidence`: one number a pair, written as a third column (which `load` skips).
         """

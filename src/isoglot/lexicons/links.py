@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import ConfigError, FormatError, InputError
-from isoglot.lexicons.textfile import read_lines, write_lines
-from isoglot.spaces.report import LoadReport
+from isoglot.text.lines import read_lines, write_lines
 
 __all__ = ["WordLinks", "check_links", "link_lines", "read_links", "write_links"]
 
@@ -96,15 +95,12 @@ def read_links(path: str | Path, *, base: int) -> list[WordLinks]:
     is an error with its line. Lines may be blank, all of them too, but a file without any line is an error.
     """
     _check_base(base)
-    path = Path(path)
-    links = []
-    for number, raw in enumerate(read_lines(path, LoadReport(str(path)), blank=True), start=1):
-        links.append(_parse(raw.decode("utf-8", "replace"), base, f"{path}:{number}"))
-    return links
+    lines = enumerate(read_lines(path, blank=True), start=1)
+    return [_parse(line, base, f"{path}:{number}") for number, line in lines]
 
 
 def write_links(path: str | Path, links: Iterable[WordLinks], *, base: int, scores: bool = False) -> None:
-    """Write a Pharaoh file that counts from `base`; packed if its name ends in `.gz` or `.xz`.
+    """Write a Pharaoh file that counts from `base`; packed if its name ends in `.gz`, `.xz`, `.bz2` or `.zst`.
 
     Possible links are written as `ipj`. Scores go in on demand only, to six digits: other tools do not know them.
     """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from isoglot.errors import FormatError, InputError
-from isoglot.lexicons.textfile import read_sentences, write_lines
+from isoglot.text.lines import read_lines, write_lines
 
 __all__ = ["ParallelText"]
 
@@ -51,7 +51,7 @@ class ParallelText:
 
         Nothing is dropped, not even blank lines: a dropped line would shift all pairs after it.
         """
-        src, tgt = read_sentences(Path(src_path)), read_sentences(Path(tgt_path))
+        src, tgt = read_lines(src_path), read_lines(tgt_path)
         if len(src) != len(tgt):
             raise FormatError(
                 f"{len(tgt):,} lines, but {src_path} has {len(src):,}",
@@ -64,7 +64,7 @@ class ParallelText:
     def load_joined(cls, path: str | Path, src_lang: str = "", tgt_lang: str = "") -> ParallelText:
         """Read one file with `source ||| target` on each line, the form that word aligners take."""
         sides: tuple[list[str], list[str]] = ([], [])
-        for number, line in enumerate(read_sentences(Path(path)), start=1):
+        for number, line in enumerate(read_lines(path), start=1):
             src, bars, tgt = line.partition("|||")
             if not bars:
                 raise FormatError("no ||| between source and target", where=f"{path}:{number}")
@@ -73,7 +73,7 @@ class ParallelText:
         return cls(src_lang, tgt_lang, tuple(sides[0]), tuple(sides[1]))
 
     def save(self, src_path: str | Path, tgt_path: str | Path) -> None:
-        """Write two line-parallel files, packed if their names end in `.gz` or `.xz`."""
+        """Write two line-parallel files, packed if their names end in `.gz`, `.xz`, `.bz2` or `.zst`."""
         # Both are checked before either is written: half a pair of files is worse than none.
         for side, path in ((self.src, src_path), (self.tgt, tgt_path)):
             for number, sentence in enumerate(side, start=1):

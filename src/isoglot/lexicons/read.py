@@ -17,13 +17,17 @@ import re
 from pathlib import Path
 
 from isoglot.errors import LexiconError
-from isoglot.lexicons.textfile import read_lines
 from isoglot.spaces.report import LoadReport
+from isoglot.text.lines import read_lines
 
 __all__ = ["read_pairs"]
 
 _NUMBER = re.compile(r"[-+]?(\d+([.]\d*)?|[.]\d+)([eE][-+]?\d+)?")
 _LARGEST_BAD_SHARE = 0.1
+#: What `read_lines` makes of bytes that are no text.
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
+#: A line of an ideographic space is a word without a translation, not a blank line.
+_BLANKS = " \t\v\f"
 
 
 def read_pairs(path: Path) -> tuple[list[tuple[str, str]], LoadReport]:
@@ -32,18 +36,14 @@ def read_pairs(path: Path) -> tuple[list[tuple[str, str]], LoadReport]:
     pairs: dict[tuple[str, str], None] = {}
     bad: list[tuple[int, str]] = []
     filled = tabbed = 0
-    for number, raw in enumerate(read_lines(path, report), start=1):
-        if not raw.strip():
+    for number, line in enumerate(read_lines(path, report, lenient=True), start=1):
+        if not line.strip(_BLANKS):
             report.add("blank line", "skipped", f"{path}:{number}")
             continue
         filled += 1
-        tabbed += b"\t" in raw
-        try:
-            columns = _columns(raw.decode("utf-8"))
-        except UnicodeDecodeError:
-            columns, problem = [], "not UTF-8"
-        else:
-            problem = _problem(columns, tabs=b"\t" in raw)
+        tabbed += "\t" in line
+        columns = _columns(line)
+        problem = "not UTF-8" if _NOT_UTF8.search(line) else _problem(columns, tabs="\t" in line)
         if problem:
             bad.append((number, problem))
             report.add(problem, "line left out", f"{path}:{number}")

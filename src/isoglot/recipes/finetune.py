@@ -24,10 +24,10 @@ from isoglot.encoders.maps import is_aligned_folder
 from isoglot.encoders.pairs import extract_pairs
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.files import check_writable
-from isoglot.lexicons.textfile import read_sentences
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, Space
 from isoglot.tasks import cbli, tatoeba
+from isoglot.text.lines import read_lines
 from isoglot.training.checkpoint import check_room, read_json, write_json
 from isoglot.training.corpus import Corpus, open_corpus
 from isoglot.training.export import RUN, RUN_FORMAT, START, check_export, check_output, save_encoder
@@ -346,7 +346,7 @@ def _vectors(path: Path, lang: str, progress: Progress) -> Space:
 def _columns(path: Path) -> tuple[list[str], list[str]]:
     """Both sides of a file with a tab between them."""
     sides: tuple[list[str], list[str]] = ([], [])
-    for number, line in enumerate(read_sentences(path), start=1):
+    for number, line in enumerate(read_lines(path), start=1):
         parts = line.split("\t")
         if len(parts) != 2:
             raise FormatError(

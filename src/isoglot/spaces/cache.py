@@ -5,6 +5,9 @@ for each path with the source's size, times and inode: while these stay the same
 they changed, the hash of the whole content decides. Entries and records appear by renaming, so a killed writer
 leaves nothing broken and two writers do not disturb each other. The folder can be removed at any time.
 
+An entry that is not what was written is made again, and the load's report says so: `isoglot.verified` compares a
+digest of all its bytes, but only when its size, times or inode have changed since the last comparison.
+
 Loads of the first n words are kept apart from whole files: they can serve n words or fewer, never the whole.
 """
 
@@ -30,6 +33,7 @@ from isoglot.spaces.formats.native import NativeFile, NativeWriter, open_native
 from isoglot.spaces.report import LoadReport
 from isoglot.spaces.space import FloatMatrix
 from isoglot.spaces.subwords import SubwordTable
+from isoglot.verified import find_damage, seal
 
 __all__ = ["CacheFailure", "CacheSink", "SpaceCache"]
 
@@ -50,9 +54,11 @@ class SpaceCache:
         self.path = path
         self.format = format
         # The number changes when readers do, so that what an older reader made is not used.
-        self.folder = cache_directory("spaces", "v1")
+        self.folder = cache_directory("spaces", "v2")
         name = hashlib.sha256(f"{format}|{path.resolve()}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
         self._record_path = self.folder / "paths" / f"{name}.json"
+        #: Names of entries that were not what had been written, for a note.
+        self.damaged: list[str] = []
 
     def find(self, limit: int | None, report: LoadReport, progress: Progress) -> Content | None:
         """What an earlier load left, if it still holds for the file as it is now."""
@@ -64,11 +70,11 @@ class SpaceCache:
                 if limit is not None and limit <= record.get("rows", 0):
                     names.append(record.get("limited"))
                 for name in names:
-                    if isinstance(name, str) and (content := self._open(name, limit, report)):
+                    if isinstance(name, str) and (content := self._open(name, limit, report, progress)):
                         return content
             elif any(self.folder.glob(f"{stat[0]}-{self.format}-*.safetensors")):
                 name = self._full_name(stat, sha256_of_file(self.path, progress))
-                if content := self._open(name, limit, report):
+                if content := self._open(name, limit, report, progress):
                     self._write_record(stat, full=name)
                     return content
         return None
@@ -96,11 +102,16 @@ class SpaceCache:
             record = {"path": str(self.path), "stat": stat, "saved": time.time_ns(), **names}
             temporary.write_text(json.dumps(record), encoding="utf-8")
 
-    def _open(self, name: str, limit: int | None, report: LoadReport) -> Content | None:
+    def _open(self, name: str, limit: int | None, report: LoadReport, progress: Progress) -> Content | None:
         entry = self.folder / Path(name).name
         if not entry.is_file():
             return None
+        damage = find_damage(_check_of(entry), progress)
+        if damage is None:
+            return None  # its writer was killed, or is still at it
         try:
+            if damage:
+                raise ValueError("its digest is another")
             file = open_native(entry, limit)
             content = Content(file.words, file.vectors, file.counts, self._subwords(file), file.metadata["lang"])
             if not file.words:
@@ -108,8 +119,8 @@ class SpaceCache:
             for problem, recovery, times, where in json.loads(file.metadata["report"]):
                 report.add(problem, recovery, where.replace("{path}", report.path, 1), times)
         except (IsoglotError, ValueError, KeyError, TypeError, OSError):
-            with contextlib.suppress(OSError):
-                entry.unlink()
+            _remove_entry(entry)
+            self.damaged.append(entry.name)
             report.counts.clear()
             report.first.clear()
             return None
@@ -172,8 +183,9 @@ class CacheSink:
                 names = {"limited": name, "rows": len(content.words)}
                 old = cache._record()
                 if old.get("stat") == self._stat and "limited" in old:
-                    (cache.folder / Path(str(old["limited"])).name).unlink(missing_ok=True)
+                    _remove_entry(cache.folder / Path(str(old["limited"])).name)
             self._temporary.replace(cache.folder / name)
+            seal(_check_of(cache.folder / name), [cache.folder / name])
             cache._write_record(self._stat, **names)
             file = open_native(cache.folder / name)
         except (OSError, IsoglotError) as error:
@@ -199,6 +211,16 @@ def _report(report: LoadReport) -> str:
     while len(text := json.dumps(kinds)) > _LONGEST_REPORT:
         kinds.pop()
     return text
+
+
+def _check_of(entry: Path) -> Path:
+    return entry.with_name(f"{entry.name}.check")
+
+
+def _remove_entry(entry: Path) -> None:
+    for file in (entry, _check_of(entry)):
+        with contextlib.suppress(OSError):
+            file.unlink(missing_ok=True)
 
 
 def _remove_stale(folder: Path) -> None:

@@ -11,12 +11,12 @@ import difflib
 import hashlib
 import importlib
 import os
-import re
 from pathlib import Path
 from typing import Any
 
 from isoglot.errors import ConfigError, InputError
 from isoglot.files import check_writable
+from isoglot.languages import guess_language
 from isoglot.progress import Progress, silent
 from isoglot.spaces.cache import CacheFailure, CacheSink, SpaceCache
 from isoglot.spaces.formats.base import Content, Request, reading
@@ -130,7 +130,7 @@ def load_space(
         request = Request(path, report, limit, progress, _threads(threads))
         content = _read(chosen, request)
     assert content.vectors is not None
-    name = lang if lang is not None else content.lang or _language_of_name(path)
+    name = lang if lang is not None else content.lang or guess_language(path)
     return Space(name, content.words, content.vectors, content.counts, content.subwords, report, str(path))
 
 
@@ -189,7 +189,11 @@ def _through_cache(
     request = Request(path, report, limit, progress, _threads(threads), digest=hashlib.sha256())
     request.make_sink = lambda dim, rows: cache.sink(request, dim)
     try:
-        return _read(chosen, request)
+        content = _read(chosen, request)
+        # Only now: the report so far is kept in the cache, and this is no fault of the file.
+        for name in cache.damaged:
+            report.add("damaged entry of the cache", "made again", str(cache.folder / name))
+        return content
     except CacheFailure as error:
         report.counts.clear()
         report.first.clear()
@@ -255,9 +259,3 @@ def _format_of_name(path: Path, subwords: bool) -> Format:
         where=str(path),
         remedy=f"end it in one of {endings}, or name the format",
     )
-
-
-def _language_of_name(path: Path) -> str:
-    """ "fr" for `fr.vec`, `wiki.fr.vec`, `cc.fr.300.bin`; only a label, so nothing more is guessed."""
-    match = re.match(r"(?:(?:wiki|cc|crawl|wiki-news|vectors)[._-])?([a-z]{2,3})(?=\.)", path.name)
-    return match.group(1) if match else ""

@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 
 from isoglot.errors import ConfigError, FormatError, InputError, MissingExtraError
-from isoglot.lexicons.textfile import read_sentences
+from isoglot.text.lines import read_lines
 
 __all__ = ["SIMILARITY_SETS", "WordPair", "read_similarity", "similarity_set"]
 
@@ -120,7 +120,7 @@ def _read_columns(path: Path, column: str | None) -> list[WordPair]:
 
 def _read_parallel(path: Path, gold: Path) -> list[WordPair]:
     rows = _rows(path, comments=False)
-    scores = {number: line.strip() for number, line in enumerate(read_sentences(gold), start=1) if line.strip()}
+    scores = {number: line.strip() for number, line in enumerate(read_lines(gold), start=1) if line.strip()}
     for row in rows:
         where = f"{path}:{row.line}"
         if len(row.fields) > 2:
@@ -147,7 +147,7 @@ def _rows(path: Path, *, comments: bool) -> list[_Row]:
     """The lines in columns; the first of them tells what separates the columns."""
     lines = [
         (number, line)
-        for number, line in enumerate(read_sentences(path), start=1)
+        for number, line in enumerate(read_lines(path), start=1)
         if line.strip() and not (comments and line.lstrip().startswith("#"))
     ]
     if not lines:

@@ -16,7 +16,7 @@ import math
 from pathlib import Path
 
 from isoglot.errors import FormatError, InputError
-from isoglot.lexicons.textfile import read_sentences
+from isoglot.text.lines import read_lines
 
 __all__ = ["WmtSegment", "read_wmt"]
 
@@ -96,7 +96,7 @@ def _output_file(folder: Path, judgement: _Judgement) -> Path:
 
 
 def _judgements(path: Path) -> list[_Judgement]:
-    lines = read_sentences(path)
+    lines = read_lines(path)
     header = lines[0].split()
     missing = [column for column in _COLUMNS if column not in header]
     if missing:
@@ -135,5 +135,5 @@ def _score(text: str, where: str) -> float:
 
 def _text(path: Path, known: dict[Path, list[str]]) -> list[str]:
     if path not in known:
-        known[path] = read_sentences(path)
+        known[path] = read_lines(path)
     return known[path]

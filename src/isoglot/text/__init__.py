@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from isoglot.text.counts import Overlap, overlap, same_language
+from isoglot.text.lines import read_lines, read_text, write_lines
 from isoglot.text.prepare import TextReport, TextSettings, lower_case, prepare
-from isoglot.text.reading import read_text
 from isoglot.text.segmenters import SEGMENTERS, segmenter, sentence_splitter
 
 __all__ = [
@@ -15,8 +15,10 @@ __all__ = [
     "lower_case",
     "overlap",
     "prepare",
+    "read_lines",
     "read_text",
     "same_language",
     "segmenter",
     "sentence_splitter",
+    "write_lines",
 ]

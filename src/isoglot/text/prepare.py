@@ -20,7 +20,7 @@ from isoglot.files import atomic_path
 from isoglot.progress import Progress, silent
 from isoglot.spaces.formats.streams import open_for_writing
 from isoglot.text.duplicates import SeenLines
-from isoglot.text.reading import read_text
+from isoglot.text.lines import read_text
 from isoglot.text.segmenters import Segment, segmenter, sentence_splitter
 
 __all__ = ["REASONS", "TextReport", "TextSettings", "lower_case", "prepare"]

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.encoders.statistical import statistical_align
-from isoglot.errors import ConfigError, InputError
+from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.lexicons import ParallelText, WordLinks, read_links, write_links
 from isoglot.progress import Progress, silent
 from isoglot.text import segmenter as segmenter_named
@@ -260,7 +260,14 @@ class Sampler:
         content = hashlib.sha256(made_of + corpus.rows.tobytes()).hexdigest()[:16]
         place = None if work is None else work / f"links-{corpus.name}-{content}.pharaoh"
         if place is not None and place.exists():
-            return read_links(place, base=0)
+            known = read_links(place, base=0)
+            if len(known) != len(corpus):
+                raise FormatError(
+                    f"damaged: {len(known):,} lines of links for {len(corpus):,} pairs",
+                    where=str(place),
+                    remedy="remove it, and it is made again",
+                )
+            return known
         sides = [
             [self._split[lang](lines[int(row)]) for row in corpus.rows]
             for lines, lang in ((corpus.src, corpus.src_lang), (corpus.tgt, corpus.tgt_lang))

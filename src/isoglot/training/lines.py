@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import mmap
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import overload
@@ -16,41 +17,43 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import FormatError
-from isoglot.lexicons.textfile import read_sentences
+from isoglot.opening import open_source
 from isoglot.progress import Progress, silent
+from isoglot.spaces.formats.streams import LONGEST_LINE, compression_of
+from isoglot.text.lines import not_utf8, read_lines, read_text
 
 __all__ = ["TextLines", "open_lines"]
 
 _BLOCK = 1 << 24
 _PORTION = 1 << 16
 _MARK = b"\xef\xbb\xbf"
-#: First bytes of packed files and of UTF-16: such text is read as a whole.
-_PACKED = (b"\x1f\x8b", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"\xff\xfe", b"\xfe\xff")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def open_lines(path: Path | str, progress: Progress = silent) -> Sequence[str]:
     """The lines of a file, left on disk if it is plain text, in memory if it is packed."""
     path = Path(path)
     if path.is_file():
-        with path.open("rb") as stream:
+        with open_source(path) as stream:
             head = stream.read(_BLOCK)
-        # What is small, odd or wrong is left to the reader that knows all oddities and names each error.
-        if len(head) == _BLOCK and not head.startswith(_PACKED) and b"\0" not in head and b"\n" in head:
+        # What is small or packed is read as a whole.
+        if len(head) == _BLOCK and compression_of(head) is None and not head.startswith(_UTF16):
+            next(read_text(path))  # raises if this is no text
             return TextLines(path, progress)
-    return read_sentences(path)
+    return read_lines(path)
 
 
 class TextLines(Sequence[str]):
     """The lines of a plain text file, read when they are asked for.
 
     Args:
-        path: UTF-8 text; lines end as `read_sentences` has it: in a line feed, a carriage return, or both.
+        path: UTF-8 text; lines end as `read_lines` has it: in a line feed, a carriage return, or both.
     """
 
     def __init__(self, path: Path | str, progress: Progress = silent) -> None:
         self.path = Path(path)
-        size = self.path.stat().st_size
-        with self.path.open("rb") as stream:
+        with open_source(self.path) as stream:
+            size = os.fstat(stream.fileno()).st_size
             self._view = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         starts = [np.array([len(_MARK) if self._view[: len(_MARK)] == _MARK else 0], dtype=np.int64)]
         for begin in range(0, size, _BLOCK):
@@ -59,10 +62,16 @@ class TextLines(Sequence[str]):
             feeds, returns = (np.flatnonzero(block[:_BLOCK] == ord(end)) for end in "\n\r")
             alone = returns[block[np.minimum(returns + 1, len(block) - 1)] != ord("\n")]
             starts.append(np.sort(np.concatenate([feeds, alone])) + begin + 1)
+            if not block.all():
+                line = np.searchsorted(np.concatenate(starts), begin + np.argmin(block), side="right")
+                raise FormatError("binary data, not plain text", where=f"{self.path}:{line}", remedy="give a text file")
             progress(f"indexing {self.path.name}", min(size, begin + _BLOCK), size)
         bounds = np.concatenate(starts)
         # A last line without an end counts too.
         self._bounds = bounds if bounds[-1] == size else np.append(bounds, size)
+        if self.sizes().max(initial=0) > LONGEST_LINE:
+            where = f"{self.path}:{np.argmax(self.sizes()) + 1}"
+            raise FormatError(f"a line of more than {LONGEST_LINE >> 20} MB", where=where)
 
     def __len__(self) -> int:
         return len(self._bounds) - 1
@@ -90,8 +99,7 @@ class TextLines(Sequence[str]):
         try:
             return self._view[begin:end].removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
         except UnicodeDecodeError as error:
-            where = f"{self.path}:{number + 1}"
-            raise FormatError("not UTF-8", where=where, remedy="save it as UTF-8") from error
+            raise not_utf8(f"{self.path}:{number + 1}", error.object[error.start]) from error
 
     def sizes(self) -> npt.NDArray[np.int64]:
         """Bytes of each line, its end too."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from isoglot.errors import ConfigError, FormatError, InputError
+from isoglot.opening import read_small
 from isoglot.training.fresh import FreshEncoder
 from isoglot.training.objectives.base import PRESETS, Objective, check_type, known, parse_recipe, preset
 
@@ -264,10 +265,10 @@ def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recip
         overrides: in the form of the file; tables are merged entry by entry.
     """
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
+        content = tomllib.loads(read_small(path))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise FormatError(f"no TOML: {error}", where=str(path)) from error
     overrides = overrides or {}
     for one, other in (("preset", "objectives"), ("objectives", "preset")):

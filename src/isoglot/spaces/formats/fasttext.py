@@ -2,7 +2,7 @@
 
 Layout, all little-endian: magic and version; twelve int32 settings and a float64; the dictionary (sizes, then each
 word with a zero byte, int64 count, int8 type); a bool, int64 rows and columns, and the float32 input matrix with a
-row for each word, then one for each n-gram bucket; the output matrix, which is of no use here.
+row for each word, then one for each n-gram bucket; the output matrix, of which only the size is checked.
 A word's vector is the mean of its row and the rows of its n-grams. Quantised models (`.ftz`) are refused.
 """
 
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.files import atomic_path
+from isoglot.opening import open_source
 from isoglot.progress import Progress
 from isoglot.spaces.formats.base import (
     BadRows,
@@ -35,6 +36,7 @@ from isoglot.spaces.subwords import END_OF_SENTENCE, SubwordTable
 __all__ = ["read", "word_vectors", "write"]
 
 _SETTINGS = "<12id"  # dim ws epoch minCount neg wordNgrams loss model bucket minn maxn lrUpdateRate t
+_OUTPUT = struct.Struct("<?2q")  # quantised, rows, columns
 _VERSION = 12
 _LONGEST_WORD = 1 << 16
 _LARGEST_DIM = 65536
@@ -71,6 +73,7 @@ def read(request: Request) -> Content:
             request.fail("the input matrix does not fit the dictionary", remedy="the file is damaged: get it again")
         matrix = stream.matrix(rows, dim)
         offset = None if source.compression else stream.position
+        stream.check_output(rows, dim)
         if request.digest is not None:
             source.drain()
     request.complete = request.limit is None or request.limit >= nwords
@@ -241,3 +244,23 @@ class _Reader:
             count = min(step, rows - start)
             sink.append(np.frombuffer(self.take(count * dim * 4), dtype="<f4").reshape(count, dim))
         return sink.finish()
+
+    def check_output(self, rows: int, dim: int) -> None:
+        """Raise unless what follows the input matrix of so many rows is one output matrix and nothing else."""
+        if self._source.compression is None:
+            with open_source(self._request.path) as file:
+                file.seek(self.position + rows * dim * 4)
+                head = file.read(_OUTPUT.size)
+                left = self._source.size - file.tell()
+        else:
+            head = self.take(_OUTPUT.size)
+            left = len(self._pending)
+            self._pending = b""
+            while piece := self._source.read(1 << 22):
+                left += len(piece)
+        quantised, count, columns = _OUTPUT.unpack(head) if len(head) == _OUTPUT.size else (False, 0, 0)
+        if quantised or columns != dim or count < 0 or left != count * columns * 4:
+            self._request.fail(
+                "the output matrix is cut short, or other data follows it",
+                remedy="the file is damaged: get it again",
+            )

@@ -39,6 +39,8 @@ def read(request: Request) -> Content:
                 request.fail("a compressed gensim file", remedy="decompress it first")
         with request.path.open("rb") as file:
             root = inspect_pickle(file, str(request.path))
+            if file.read(1):
+                request.fail("data after the pickle", remedy="get the file again")
         request.progress(f"reading {request.path.name}", 1, 1)
         state, prefix = _state(request, root)
         words = _first(state, "index_to_key", "index2word", "index2entity")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -100,12 +101,11 @@ def open_native(path: Path, limit: int | None = None) -> NativeFile:
             length = int.from_bytes(file.read(8), "little")
             if not 2 <= length <= min(size - 8, _LONGEST_HEADER):
                 raise FormatError("not a safetensors file, or cut short", where=str(path))
-            header = json.loads(file.read(length))
-            metadata = {str(k): str(v) for k, v in header.get("__metadata__", {}).items()}
-            arrays = {}
-            for name in ("vectors", "words", "counts", "ngrams"):
-                if name in header:
-                    arrays[name] = _map(path, header[name], 8 + length, size)
+            header = json.loads(file.read(length), object_pairs_hook=_once)
+            metadata = {str(k): str(v) for k, v in header.pop("__metadata__", {}).items()}
+            _check_layout(path, header, size - 8 - length)
+            names = ("vectors", "words", "counts", "ngrams")
+            arrays = {name: _map(path, header[name], 8 + length) for name in names if name in header}
             if "vectors" not in arrays or "words" not in arrays:
                 raise FormatError(
                     "a safetensors file without the tensors `vectors` and `words`",
@@ -167,21 +167,37 @@ def _entry(dtype: str, shape: Sequence[int], begin: int, end: int) -> dict[str, 
     return {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, end]}
 
 
-def _map(path: Path, entry: Mapping[str, object], start: int, size: int) -> npt.NDArray[Any]:
-    dtype = np.dtype(_DTYPES[str(entry["dtype"])])
-    shape = entry["shape"]
-    offsets = entry["data_offsets"]
-    if not isinstance(shape, list) or not isinstance(offsets, list) or len(offsets) != 2:
-        raise FormatError("damaged safetensors header", where=str(path))
-    if not all(type(n) is int and n >= 0 for n in [*shape, *offsets]):
-        raise FormatError("damaged safetensors header", where=str(path))
-    elements = 1
-    for n in shape:
-        elements *= n
-    begin, end = offsets
-    if end - begin != elements * dtype.itemsize or start + end > size:
-        raise FormatError("the file is shorter than its header says", where=str(path), remedy="get the file again")
-    if elements == 0:
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object; a name that stands twice in it is an error."""
+    if len(found := dict(pairs)) < len(pairs):
+        raise ValueError("a name stands twice in the header")
+    return found
+
+
+def _check_layout(path: Path, header: Mapping[str, Mapping[str, Any]], size: int) -> None:
+    """Raise unless the tensors follow one another and fill the `size` bytes after the header, as the format asks."""
+    position = 0
+    for name, entry in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
+        shape, (begin, end) = entry["shape"], entry["data_offsets"]
+        if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in [*shape, begin, end]):
+            raise FormatError("damaged safetensors header", where=str(path))
+        width = np.dtype(_DTYPES[entry["dtype"]]).itemsize if entry["dtype"] in _DTYPES else None
+        if width is not None and end - begin != math.prod(shape) * width:
+            raise FormatError(f"tensor `{name}` is not as long as its shape says", where=str(path))
+        if begin != position or end < begin:
+            raise FormatError(
+                f"tensor `{name}` overlaps another or leaves a gap", where=str(path), remedy="get the file again"
+            )
+        position = end
+    if position != size:
+        what = "shorter than its header says" if position > size else "longer than its header says"
+        raise FormatError(f"the file is {what}", where=str(path), remedy="get the file again")
+
+
+def _map(path: Path, entry: Mapping[str, Any], start: int) -> npt.NDArray[Any]:
+    dtype = np.dtype(_DTYPES[entry["dtype"]])
+    shape = tuple(entry["shape"])
+    if not math.prod(shape):
         return np.empty(shape, dtype=dtype)
-    mapped = np.memmap(path, dtype=dtype, mode="r", offset=start + begin, shape=tuple(shape))
+    mapped = np.memmap(path, dtype=dtype, mode="r", offset=start + entry["data_offsets"][0], shape=shape)
     return mapped.view(np.ndarray)

@@ -12,6 +12,7 @@ import json
 import struct
 import tarfile
 import warnings
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ _SPECIAL = ("<unk>", "<pad>")
 _BLOCK = 4096
 _CENTROIDS = 256
 _SAMPLE = 16384
+_LARGEST_VOCABULARY = 1 << 30
 
 
 def read(request: Request) -> Content:
@@ -39,7 +41,7 @@ def read(request: Request) -> Content:
                 while piece := stream.read(1 << 20):
                     request.digest.update(piece)
         with tarfile.open(request.path, "r:") as archive:
-            vocabulary = gzip.decompress(_member(request, archive, "vocab.bin"))
+            vocabulary = _unpack(request, _member(request, archive, "vocab.bin"))
             quantised = _member(request, archive, "pq.bin")
         words, counts = _vocabulary(request, vocabulary)
         indexes, codes = _quantiser(request, quantised)
@@ -116,6 +118,14 @@ def _member(request: Request, archive: tarfile.TarFile, name: str) -> bytes:
         where=str(request.path),
         remedy="only navec's archives are read; unpack others first",
     )
+
+
+def _unpack(request: Request, data: bytes) -> bytes:
+    unpacker = zlib.decompressobj(wbits=31)
+    text = unpacker.decompress(data, _LARGEST_VOCABULARY)
+    if not unpacker.eof or unpacker.unused_data.strip(b"\0"):
+        request.fail("vocab.bin is cut short, too large, or followed by other data", remedy="get the file again")
+    return text
 
 
 def _vocabulary(request: Request, data: bytes) -> tuple[list[str], npt.NDArray[np.int64]]:

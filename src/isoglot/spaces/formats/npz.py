@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 import zipfile
 from pathlib import Path
@@ -59,7 +60,7 @@ def write(space: Space, path: Path, progress: Progress) -> None:
 
 
 def check_npy_header(file: Any, size: int, path: Path) -> None:
-    """Read the header of a .npy stream and refuse objects, and shapes that the `size` bytes there cannot fill."""
+    """Read the header of a .npy stream of `size` bytes; refuse objects, and an array that is not all of the rest."""
     version = np.lib.format.read_magic(file)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     with warnings.catch_warnings():
@@ -67,10 +68,8 @@ def check_npy_header(file: Any, size: int, path: Path) -> None:
         shape, _, dtype = reader(file)
     if dtype.hasobject:
         raise FormatError("an array of Python objects, which only a pickle could hold", where=str(path))
-    elements = 1
-    for n in shape:
-        elements *= n
-    if elements * dtype.itemsize > size:
+    size -= file.tell()
+    if math.prod(shape) * dtype.itemsize != size:
         raise FormatError(f"an array of shape {shape} in {size:,} bytes", where=str(path), remedy="get it again")
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import bz2
 import contextlib
 import lzma
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Protocol, cast
+from typing import IO, Any, cast
 
 import zstandard
 
 from isoglot.errors import FormatError, InputError
+from isoglot.opening import open_source
 from isoglot.progress import Progress, silent
 
-__all__ = ["COMPRESSIONS", "ByteSource", "compression_of", "line_blocks", "open_for_writing"]
+__all__ = ["COMPRESSIONS", "LONGEST_LINE", "ByteSource", "compression_of", "line_blocks", "open_for_writing"]
 
 #: Suffix and first bytes of each compression we read and write.
 COMPRESSIONS = {".gz": b"\x1f\x8b\x08", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh"}
@@ -25,7 +27,9 @@ COMPRESSIONS = {".gz": b"\x1f\x8b\x08", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\x
 _PIECE = {".gz": 1 << 17, ".xz": 1 << 14, ".zst": 1 << 13, ".bz2": 1 << 12}
 _LZMA_MEMORY = 1 << 29
 _BLOCK = 1 << 21
-_LONGEST_LINE = 1 << 25
+_MAGIC = 8
+#: Of text and of text vectors, in bytes; a longer line is an error.
+LONGEST_LINE = 1 << 25
 
 
 def compression_of(head: bytes) -> str | None:
@@ -39,23 +43,26 @@ class ByteSource:
     `digest` is fed the raw bytes. A file that ends inside its compressed data is a FormatError.
     """
 
-    def __init__(self, path: Path, *, digest: Any = None, progress: Progress = silent) -> None:
+    def __init__(self, path: Path, *, digest: Any = None, pipes: bool = False, progress: Progress = silent) -> None:
         self.path = path
         self._digest = digest
         self._progress = progress
+        self._file = open_source(path, pipes=pipes)
+        self.size = os.fstat(self._file.fileno()).st_size
+        self._done = 0
+        # A pipe cannot be rewound, so these bytes are kept.
+        self._head = bytearray()
         try:
-            self._file: BinaryIO = path.open("rb", buffering=0)
-            self.size = path.stat().st_size
-            magic = self._file.read(8)
-            self._file.seek(0)
+            while len(self._head) < _MAGIC and (piece := self._file.read(_MAGIC - len(self._head))):
+                self._head += piece
         except OSError as error:
+            self._file.close()
             raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from error
-        self.compression = compression_of(magic)
+        self.compression = compression_of(bytes(self._head))
         self._decompressor = self._new_decompressor() if self.compression else None
         self._fresh = True
         self._unused = b""
         self._ready = memoryview(b"")
-        self._done = 0
 
     def __enter__(self) -> ByteSource:
         return self
@@ -102,7 +109,12 @@ class ByteSource:
 
     def _raw(self, view: memoryview) -> int:
         try:
-            count = cast(Any, self._file).readinto(view) or 0
+            if self._head:
+                count = min(len(self._head), len(view))
+                view[:count] = self._head[:count]
+                del self._head[:count]
+            else:
+                count = cast(Any, self._file).readinto(view) or 0
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", where=str(self.path)) from error
         if count:
@@ -163,17 +175,10 @@ class ByteSource:
                 return zstandard.ZstdDecompressor().decompressobj()
 
 
-class _Readable(Protocol):
-    path: Path
-
-    def readinto(self, view: memoryview) -> int: ...
-
-
-def line_blocks(source: _Readable, *, kind: str = "word vectors") -> Iterator[tuple[bytearray, int, bool]]:
+def line_blocks(source: ByteSource) -> Iterator[tuple[bytearray, int, bool]]:
     """Blocks `(buffer, end, cut)` of whole lines: `buffer[:end]` ends with a newline, `cut` if we had to add it.
 
-    Two buffers take turns, so that one can be filled while the other is parsed. `kind` is what the file should hold,
-    for the error about a line without end.
+    Two buffers take turns, so that one can be filled while the other is parsed.
     """
     buffers = [bytearray(_BLOCK), bytearray(_BLOCK)]
     filled = 0
@@ -190,11 +195,11 @@ def line_blocks(source: _Readable, *, kind: str = "word vectors") -> Iterator[tu
             filled += 1
         end = buffer.rfind(b"\n", 0, filled) + 1
         if end == 0 and not finished:
-            if len(buffer) >= _LONGEST_LINE:
+            if len(buffer) >= LONGEST_LINE:
                 raise FormatError(
-                    f"a line of more than {_LONGEST_LINE >> 20} MB",
+                    f"a line of more than {LONGEST_LINE >> 20} MB",
                     where=f"{source.path}:{lines + 1}",
-                    remedy=f"this does not look like {kind}",
+                    remedy="this does not look like word vectors",
                 )
             buffers[turn] = bytearray(len(buffer) * 4)
             buffers[turn][:filled] = buffer[:filled]

@@ -1,0 +1,78 @@
+"""Opening the files that a user named, without ever waiting for one that has no content and no end.
+
+Opening a named pipe waits for a writer, and a device such as /dev/zero never ends. What is not a regular file is
+therefore refused; readers that go through their text once may take pipes, as in `--lexicon <(zcat en-fr.gz)`.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from isoglot.errors import InputError
+
+__all__ = ["open_source", "read_json", "read_small"]
+
+#: Settings, recipes and tables of contents are far smaller.
+_LARGEST_SMALL = 1 << 28
+
+
+def open_source(path: Path, *, pipes: bool = False) -> BinaryIO:
+    """The file, unbuffered. A pipe that nobody writes to is empty; other special files and folders are an error."""
+    try:
+        file = _open(path, pipes=pipes)
+    except FileNotFoundError as error:
+        raise InputError("no such file", where=str(path), remedy="check the path") from error
+    except IsADirectoryError as error:
+        raise InputError("is a folder, not a file", where=str(path)) from error
+    except (OSError, ValueError) as error:  # a ValueError: a name that holds a zero byte
+        if isinstance(error, OSError) and error.errno == errno.ESPIPE:
+            remedy = "save the stream to a file first"
+            raise InputError("is not a regular file", where=str(path), remedy=remedy) from error
+        raise InputError(f"cannot be read ({getattr(error, 'strerror', error)})", where=str(path)) from error
+    return file
+
+
+def read_small(path: Path) -> str:
+    """The text of a small file of ours, such as JSON or TOML; raises OSError as `Path.read_text` does.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> os.mkfifo(folder / "pipe")
+    >>> read_small(folder / "pipe")
+    Traceback (most recent call last):
+    ...
+    OSError: [Errno 29] is not a regular file
+    """
+    with _open(path) as file:
+        if os.fstat(file.fileno()).st_size > _LARGEST_SMALL:
+            raise OSError(errno.EFBIG, f"has more than {_LARGEST_SMALL >> 20} MB")
+        return file.read().decode("utf-8")
+
+
+def read_json(path: Path) -> Any:
+    """What a small JSON file holds; raises OSError or ValueError."""
+    try:
+        return json.loads(read_small(path))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _open(path: Path, *, pipes: bool = False) -> BinaryIO:
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, "is a folder, not a file")
+        if not stat.S_ISREG(mode) and not (pipes and stat.S_ISFIFO(mode)):
+            raise OSError(errno.ESPIPE, "is not a regular file")
+        if stat.S_ISFIFO(mode):
+            os.set_blocking(handle, True)
+        return os.fdopen(handle, "rb", buffering=0)
+    except BaseException:
+        os.close(handle)
+        raise

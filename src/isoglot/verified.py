@@ -1,0 +1,99 @@
+"""Files of a cache that must still be what was written: a digest of each, and when it was last compared.
+
+While size, times and inode of a file are those of the last comparison, nothing is hashed; otherwise all of it is, and
+the record is renewed if the digest fits. What changes a file through the file system changes its ctime, which programs
+cannot set, so a changed byte is noticed even if the modification time was restored. A change beneath the file system
+(a bit that rots on the disk) is noticed only once something else touches the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.errors import IsoglotError
+from isoglot.files import atomic_path, sha256_of_file
+from isoglot.opening import read_json
+from isoglot.progress import Progress, silent
+
+__all__ = ["digest_of_array", "find_damage", "seal"]
+
+# A file that is changed twice within the clock's step keeps its times: do not trust times as fresh as this.
+_FRESH_NS = 20_000_000
+
+
+def seal(record: Path, files: Iterable[Path]) -> None:
+    """Write the digests of `files`, which lie in the folder of `record` or below, to `record`."""
+    _write(record, {file.relative_to(record.parent).as_posix(): _checked(file) for file in files})
+
+
+def find_damage(record: Path, progress: Progress = silent) -> list[str] | None:
+    """Names of the files that are not as they were sealed; None if there is no such record.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a").write_bytes(b"some bytes")
+    >>> seal(folder / "check.json", [folder / "a"])
+    >>> find_damage(folder / "check.json")
+    []
+    >>> _ = (folder / "a").write_bytes(b"same bytes")
+    >>> find_damage(folder / "check.json"), find_damage(folder / "none.json")
+    (['a'], None)
+    """
+    try:
+        files = read_json(record)["files"]
+        digests = {name: (entry["sha256"], entry["stat"], int(entry["checked"])) for name, entry in files.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    damaged = []
+    renewed = {}
+    for name, (digest, known, checked) in digests.items():
+        file = record.parent / name
+        try:
+            stat = _stat(file)
+            if stat == known and checked - max(stat[1], stat[2]) > _FRESH_NS:
+                continue
+            renewed[name] = _checked(file, progress)
+            if renewed[name]["sha256"] != digest:
+                damaged.append(name)
+        except OSError:
+            damaged.append(name)
+    if renewed and not damaged:
+        with contextlib.suppress(OSError, IsoglotError):  # a cache that we may only read
+            _write(record, {**files, **renewed})
+    return damaged
+
+
+def digest_of_array(array: npt.NDArray[Any]) -> str:
+    """Of shape, type and bytes of a contiguous array, to keep with it.
+
+    >>> digest_of_array(np.zeros((2, 3))) == digest_of_array(np.zeros((3, 2)))
+    False
+    """
+    digest = hashlib.sha256(repr((array.shape, array.dtype.str)).encode())
+    digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+def _stat(file: Path) -> list[int]:
+    stat = file.stat()
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+
+
+def _checked(file: Path, progress: Progress = silent) -> dict[str, Any]:
+    # The times are those from before: a change while we hash must not go unnoticed.
+    stat = _stat(file)
+    return {"sha256": sha256_of_file(file, progress), "stat": stat, "checked": time.time_ns()}
+
+
+def _write(record: Path, files: dict[str, dict[str, Any]]) -> None:
+    with atomic_path(record) as temporary:
+        temporary.write_text(json.dumps({"files": files}, indent=1) + "\n", encoding="utf-8")
