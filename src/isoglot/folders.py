@@ -123,7 +123,7 @@ class FolderKind:
                 raise InputError("is a file, not a folder", where=str(path), remedy="choose another output path")
             if any(path.iterdir()) and not self.owns(path):
                 raise InputError(
-                    f"this folder holds other things (it is not {self.what}) and will not be overwritten",
+                    f"this folder is not {self.what}: it holds other things and will not be overwritten",
                     where=str(path),
                     remedy="choose another output path",
                 )

@@ -162,7 +162,7 @@ def test_the_folder_can_be_read(tiny, north, south, tmp_path):
 def test_another_models_folder_is_not_overwritten(tiny, north, tmp_path):
     (tmp_path / "bert").mkdir()
     (tmp_path / "bert" / "config.json").write_text('{"model_type": "bert"}', "utf-8")
-    with pytest.raises(InputError, match="another model"):
+    with pytest.raises(InputError, match="will not be overwritten"):
         distill_texts(tiny, [north], tmp_path / "bert", QUICK)
 
 

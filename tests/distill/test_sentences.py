@@ -170,8 +170,8 @@ def test_a_damaged_sentence_is_told(tmp_path):
     place = tmp_path / "chosen" / "sentences.txt"
     for damage in (b"\xff b c\nd e f\n", b"a_b c\nd e f\n"):
         place.write_bytes(damage)
-        with pytest.raises(FormatError, match=r"sentence 1 of .* is damaged"):
-            Sentences.load(tmp_path / "chosen")[0]
+        with pytest.raises(FormatError, match="checksum"):
+            Sentences.load(tmp_path / "chosen")
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,9 @@ def test_files(tmp_path):
     for name in ("vectors", "counts", "members"):
         np.testing.assert_array_equal(getattr(again, name), getattr(joint, name))
     (tmp_path / "words.txt").write_text("one\n", "utf-8")
-    with pytest.raises(FormatError, match="not a joint space"):
+    with pytest.raises(FormatError, match="checksum"):
         JointSpace.load(tmp_path)
-    with pytest.raises(InputError, match="no joint space"):
+    with pytest.raises(InputError, match="no such folder"):
         JointSpace.load(tmp_path / "nowhere")
 
 

@@ -79,13 +79,7 @@ class Sentences:
         if not 0 <= number < len(self):
             raise IndexError(number)
         line = self.text[self.starts[number] : self.starts[number + 1] - 1]  # without the newline
-        try:
-            words = line.tobytes().decode("utf-8").split(" ")
-        except UnicodeDecodeError as error:
-            raise FormatError(f"sentence {number + 1:,} of {self.lang} is damaged", remedy=_ANEW) from error
-        if len(words) != self.lengths[number]:
-            raise FormatError(f"sentence {number + 1:,} of {self.lang} is damaged", remedy=_ANEW)
-        return words
+        return line.tobytes().decode("utf-8").split(" ")
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -132,7 +126,8 @@ class Sentences:
         """Open what `build` wrote."""
         folder = Path(folder)
         try:
-            facts = dict(_KIND.read(folder).content)
+            manifest = _KIND.read(folder)
+            facts = dict(manifest.content)
             table = [line.split("\t") for line in (folder / "words.tsv").read_text("utf-8").split("\n")[:-1]]
             bounds = load_file(folder / "bounds.safetensors")
             text = np.memmap(folder / "sentences.txt", dtype=np.uint8, mode="r")
@@ -144,6 +139,8 @@ class Sentences:
             counts = np.array([int(row[1]) for row in table], dtype=np.int64)
             words = tuple(row[0] for row in table)
             arrays = (bounds["starts"], bounds["lengths"], bounds["paragraphs"])
+            for name in ("words.tsv", "bounds.safetensors", "sentences.txt"):
+                manifest.file(name)  # last, as the checks before say more of what is wrong
             return cls(facts["lang"], words, counts, *arrays, facts, text)
         except (OSError, LookupError, TypeError, ValueError, AttributeError, OverflowError, SafetensorError) as error:
             raise InputError(f"no chosen sentences: {error}", where=str(folder), remedy=_ANEW) from error

@@ -156,8 +156,7 @@ class Corpus:
             manifest = _KIND.read(folder)
             langs = tuple(manifest.names("langs", least=1))
             content = dict(manifest.content)
-            lines_of = manifest.file("words.tsv").read_text("utf-8").split("\n")[:-1]
-            rows = [line.split("\t") for line in lines_of]
+            rows = [line.split("\t") for line in (folder / "words.tsv").read_text("utf-8").split("\n")[:-1]]
             counts = np.array([[int(count) for count in row[1:]] for row in rows], dtype=np.int64)
             tokens, starts = _mapped(folder)
             settings = CorpusSettings(**content["settings"])
@@ -167,6 +166,8 @@ class Corpus:
                 raise ValueError("line_totals does not fit the languages")
             _check_numbers(folder, counts, tokens, starts, languages=len(langs))
             lines = _chosen_lines(langs, content["line_totals"], settings)
+            for name in ("words.tsv", "tokens.i32", "starts.i64"):
+                manifest.file(name)  # last, as the checks before say more of what is wrong
             return cls(langs, tuple(row[0] for row in rows), counts, tokens, starts, lines, content)
         except (OSError, KeyError, TypeError, ValueError, OverflowError, ConfigError) as error:
             raise InputError(f"not a corpus: {error}", where=str(folder), remedy="remove it to start anew") from error
