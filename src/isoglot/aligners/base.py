@@ -23,7 +23,7 @@ import isoglot
 from isoglot.aligners.alignment import Alignment
 from isoglot.aligners.checkpoint import Checkpoint
 from isoglot.errors import ConfigError, InputError, LexiconError, ShapeError
-from isoglot.lexicons import Lexicon
+from isoglot.lexicons import Lexicon, check_direction
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector, Space
 from isoglot.spaces.normalise import Normaliser, parse_steps
@@ -177,6 +177,7 @@ class Aligner(ABC):
         if isinstance(pairs, Lexicon):
             if not (isinstance(src, Space) and isinstance(tgt, Space)):
                 raise InputError("a Lexicon needs Spaces to look its words up in", remedy="give index pairs instead")
+            check_direction(pairs, src, tgt)
             found = pairs.indices(src, tgt)
             if not len(found):
                 raise LexiconError(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.options import FoldCase, Json, Limit
+from isoglot.cli.given import refuse
+from isoglot.cli.options import FoldCase, Json, Limit, Swap
 
 if TYPE_CHECKING:
     from isoglot.recipes.compare import Comparison
@@ -16,6 +17,7 @@ __all__ = ["compare_methods"]
 
 
 def compare_methods(
+    context: typer.Context,
     src: Annotated[str, typer.Argument(metavar="A", help="Source vectors: a file, or a catalogue name.")],
     tgt: Annotated[str, typer.Argument(metavar="B", help="Target vectors: a file, or a catalogue name.")],
     lexicon: Annotated[str, typer.Option("--lexicon", "-l", help="Translation pairs: a file, or a catalogue name.")],
@@ -37,6 +39,7 @@ def compare_methods(
     tgt_lang: Annotated[str | None, typer.Option("--tgt-lang", help="Language of B.")] = None,
     limit: Limit = 200_000,
     fold_case: FoldCase = False,
+    swap: Swap = False,
     match_dimensions: Annotated[
         bool, typer.Option("--match-dimensions", help="Reduce the side with more dimensions.")
     ] = False,
@@ -71,15 +74,25 @@ def compare_methods(
     if suite is not None and method:
         raise ConfigError("give --suite or --method, not both")
     chosen = contenders(listed.methods)
+    if test is not None:
+        refuse(context, "with --test, which holds all the test words", "held_out")
+    if not any(methods()[one.method].method.iterative for one in chosen):
+        names = ", ".join(dict.fromkeys(one.method for one in chosen))
+        refuse(context, f"with --method {names}, which makes no random choices", "runs")
     if dry_run:
         rows = [[one.label, methods()[one.method].method.cost] for one in chosen]
         rows += [[label, f"not run: {need}"] for label, need in listed.missing]
+        if json:
+            print_json([{"method": label, "cost": cost} for label, cost in rows])
+            return
         table("Would run", ["method", "cost"], rows)
         return
     check_writable(output / "comparison.json")
     with progress_bars() as progress:
         pairs = open_lexicon(lexicon, fold_case=fold_case, progress=progress)
         gold = None if test is None else open_lexicon(test, fold_case=fold_case, progress=progress)
+        if swap:
+            pairs, gold = pairs.invert(), None if gold is None else gold.invert()
         source = open_space(src, lang=src_lang, limit=limit, fold_case=fold_case, progress=progress)
         target = open_space(tgt, lang=tgt_lang, limit=limit, fold_case=fold_case, progress=progress)
         train, rest = split_lexicon(pairs, source, target, seeds=seeds, held_out=held_out if gold is None else 0)

@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from isoglot.cli.encoder_options import Cache, Device, Dtype, EncoderName, Layer, Pooling, Segmenter
+from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
 
 __all__ = ["distill"]
 
 
 def distill(
+    ctx: typer.Context,
     texts: Annotated[
         list[str],
         typer.Argument(
@@ -111,8 +113,11 @@ def distill(
         max_words=limit, segmenter=segmenter, lower=lower, min_tokens=min_tokens, min_sentences=min_sentences,
         max_sentences=sentences, seed=seed,
     )  # fmt: skip
-    if occurrences is not None and method != "aggregate":
-        raise ConfigError("--occurrences is for --method aggregate")
+    if method == "aggregate":
+        learned = ("context", "leave_out", "negatives", "sample", "rate", "batch", "epochs", "repeats")
+        refuse(ctx, "with --method aggregate, which takes means and learns nothing", *learned)
+    else:
+        refuse(ctx, f"with --method {method}: it is for aggregate", "occurrences")
     check_output(output)
     files = [read_text_argument(text, encoding) for text in texts]
     langs = [file.lang for file in files]

@@ -19,6 +19,7 @@ from isoglot.cli.encoder_options import (
     SrcLang,
     Texts,
     TgtLang,
+    refuse_for_aligned,
 )
 from isoglot.cli.options import Json, Score
 
@@ -32,6 +33,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="For drawing and for in
 
 
 def tatoeba(
+    context: typer.Context,
     texts: Texts,
     encoder: EncoderName,
     score: Annotated[str, typer.Option("--score", help="cosine, margin or csls.")] = "cosine",
@@ -66,6 +68,7 @@ def tatoeba(
 
     if score not in TATOEBA_SCORES:
         raise ConfigError(f"unknown score {score!r}", where="--score", remedy=f"one of: {', '.join(TATOEBA_SCORES)}")
+    refuse_for_aligned(context, encoder)
     _check_per_item(per_item)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
@@ -155,6 +158,7 @@ def word_alignment(
 
 
 def rfeval(
+    context: typer.Context,
     folder: Annotated[Path, typer.Argument(metavar="WMT", help="Folder of a WMT metrics task (DA-seglevel.csv, ...).")],
     encoder: EncoderName,
     pair: Annotated[str, typer.Option("--pair", help="Language pair, e.g. de-en.")],
@@ -184,6 +188,7 @@ def rfeval(
     from isoglot.recipes.contextual import judge_translations
     from isoglot.tasks import read_wmt
 
+    refuse_for_aligned(context, encoder)
     _check_per_item(per_item)
     segments = read_wmt(folder, pair, unescape=True)
     src, _, tgt = pair.partition("-")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
 
 __all__ = ["app"]
@@ -83,6 +84,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only look at the texts 
 
 @app.command("train")
 def train(
+    context: typer.Context,
     texts: Texts,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
     lexicon: LexiconOption = None,
@@ -144,6 +146,7 @@ def train(
     from isoglot.lexicons import Lexicon
     from isoglot.recipes.joint import joint_align
 
+    _check_options(context)
     check_replaceable(output, marker="isoglot.json")
     with progress_bars() as progress:
         job = read_job(
@@ -185,6 +188,20 @@ def train(
     if not outcome.results:
         say("no figure: give a --lexicon or --test to measure")
     say(f"written to {output}; try: isoglot joint inspect {output}")
+
+
+def _check_options(context: typer.Context) -> None:
+    """Raise for options of `train` that the others leave without effect."""
+    values = context.params
+    refine = values["refine"] or ("rcsls" if values["lexicon"] else "none")
+    if values["variant"] == "supervised":
+        refuse(context, "with --variant supervised, which keeps the languages' words apart", "gamma")
+        if values["model"] != "cbow":
+            refuse(context, "with --variant supervised, which trains by cbow", "model")
+    if refine == "none":
+        refuse(context, "without --refine: nothing is brought into another space", "pivot")
+        if values["test"] and values["variant"] == "joint" and values["gamma"] != "auto":
+            refuse(context, "with --refine none, --gamma and --test: nothing learns from it", "lexicon")
 
 
 @app.command("inspect")

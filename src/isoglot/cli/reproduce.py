@@ -60,6 +60,8 @@ def density(
     count = available_threads(workers)
     say(f"{len(list(grid.jobs())):,} alignments, about {grid.minutes() / count:.0f} minutes with {count} processes")
     if dry_run:
+        if json:
+            print_json({"alignments": len(list(grid.jobs())), "minutes": grid.minutes() / count})
         return
     check_writable(output / "density.json")
     with progress_bars() as progress:

@@ -43,7 +43,7 @@ def contextual(
       isoglot reproduce contextual -o contextual
       isoglot reproduce contextual --languages de --train 1000 --test 200 -o quick
     """
-    from isoglot.cli.console import progress_bars, say
+    from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.files import check_writable
     from isoglot.recipes.contextual_report import retrieval_rows
     from isoglot.recipes.contextual_tables import VARIANTS, retrieval_table
@@ -53,6 +53,8 @@ def contextual(
     minutes = len(chosen) * (train + test) * 2 * 3 / 400 / 60
     say(f"{len(chosen) * len(VARIANTS)} alignments; a model like MiniLM takes about {minutes:.0f} minutes on 2 cores")
     if dry_run:
+        if json:
+            print_json({"alignments": len(chosen) * len(VARIANTS), "minutes": minutes})
         return
     check_writable(output / "contextual.json")
     with progress_bars() as progress:

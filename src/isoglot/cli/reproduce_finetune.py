@@ -84,6 +84,8 @@ def finetune(
     say(f"{len(chosen)} trainings; an encoder like MiniLM takes about {minutes:.0f} minutes on 2 idle cores")
     others = {} if tatoeba is None else tatoeba_texts(tatoeba, {*languages[0], *languages[1]})
     if dry_run:
+        if json:
+            print_json({"trainings": len(chosen), "minutes": minutes})
         return
     check_writable(output / "finetune.json")
     with TrainingView() as view, progress_bars() as progress:

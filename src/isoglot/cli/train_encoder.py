@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.encoder_options import Device
+from isoglot.cli.given import refuse_doubled
 from isoglot.cli.options import Json
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ Words = Annotated[bool, typer.Option("--words", help="Look up words in context t
 
 
 def train_encoder(
+    context: typer.Context,
     recipe: Annotated[
         Path | None, typer.Argument(metavar="RECIPE.toml", help="All options in a file; those given here go first.")
     ] = None,
@@ -106,6 +108,7 @@ def train_encoder(
     """
     from isoglot.training.settings import read_recipe, recipe_of
 
+    refuse_doubled(context, settings or [])
     given = _given(
         encoder=encoder,
         preset=preset,
@@ -245,6 +248,8 @@ def assigned(assignments: Sequence[str] | None, option: str, texts: Collection[s
         if not equals:
             raise ConfigError(f"a setting is given as key=value, not {one!r}", where=option)
         key = name.replace("-", "_")
+        if key in found:
+            raise ConfigError(f"{key} is given twice", where=option)
         found[key] = value if key in texts else _read(value)
     return found
 

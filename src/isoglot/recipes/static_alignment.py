@@ -30,7 +30,7 @@ from isoglot.aligners.verdict import judged_pairs
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError, InputError, IsoglotError, ShapeError
 from isoglot.files import check_replaceable, remove_kept
-from isoglot.lexicons import Lexicon
+from isoglot.lexicons import Lexicon, check_direction
 from isoglot.progress import Progress, silent
 from isoglot.recipes.induction import AS_IS, Induction, check_inducer, check_learner, induce_dictionary
 from isoglot.recipes.kept import earlier_run, keep_run
@@ -381,6 +381,7 @@ def _check_tests(spaces: Mapping[str, Space], pivot: str, tests: Mapping[tuple[s
                 f"a test dictionary is between the pivot {pivot!r} and another language, not {source!r}-{target!r}"
             )
         lexicon = tests[source, target]
+        check_direction(lexicon, spaces[source], spaces[target], remedy=f"name it {target}-{source}")
         if not len(lexicon.restrict(spaces[source], spaces[target])):
             raise ConfigError(
                 f"none of its {len(lexicon):,} pairs has both words in the vectors of {source} and {target}",
