@@ -84,7 +84,9 @@ def parse_aligner(
     if match_dimensions:
         settings["match_dimensions"] = True
     settings.update(read_settings(name, assignments))
-    return aligner(name, settings)
+    chosen = aligner(name, settings)
+    chosen.check_extras()
+    return chosen
 
 
 def _in_catalogue(text: str) -> bool:

@@ -133,7 +133,7 @@ def _segmenters(given: Sequence[str], langs: Sequence[str]) -> dict[str, str]:
     own: dict[str, str] = {}
     for text in given:
         lang, equals, name = text.partition("=")
-        if (default is not None if not equals else lang in own):
+        if default is not None if not equals else lang in own:
             raise ConfigError("two segmenters for the same texts", where=f"--segmenter {text}", remedy="give one")
         if not equals:
             default = text

@@ -23,9 +23,7 @@ _SHARE = 0.1
 _LEAST = 3
 
 
-def check_direction(
-    lexicon: Lexicon, src: Container[str], tgt: Container[str], *, remedy: str | None = None
-) -> None:
+def check_direction(lexicon: Lexicon, src: Container[str], tgt: Container[str], *, remedy: str | None = None) -> None:
     """Raise if the columns are swapped: if reversed it finds far more pairs in `src` and `tgt`.
 
     `src` and `tgt` are Spaces, or sets of words. Pairs of identical form tell nothing of the direction.

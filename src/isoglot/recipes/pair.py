@@ -39,7 +39,7 @@ class PairOutcome:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the method itself says of its result, such as that it did not work, and what rests on too little data."""
+        """What the method says of its result, such as that it did not work, and what rests on too little data."""
         return tuple(self.aligned.info["warnings"])
 
 

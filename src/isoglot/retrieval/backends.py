@@ -13,7 +13,9 @@ from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import Bias, Found, UnitRows
 
-__all__ = ["Backend", "BackendStatus", "available_backends", "make_backend"]
+__all__ = ["BACKENDS", "Backend", "BackendStatus", "available_backends", "make_backend"]
+
+BACKENDS = ("auto", "exact", "int8", "faiss", "usearch")
 
 #: `auto` takes int8 from this many pairs on; below, exact search takes a second or so.
 _WORTH_CODING = 100_000_000
@@ -97,9 +99,8 @@ def make_backend(name: str, X: UnitRows, Y: UnitRows, *, threads: int) -> Backen
         from isoglot.retrieval.ann import UsearchBackend
 
         return UsearchBackend(X, Y, threads=threads)
-    known = ["exact", "int8", "faiss", "usearch", "auto"]
-    near = difflib.get_close_matches(name, known, n=1)
-    remedy = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(known)}"
+    near = difflib.get_close_matches(name, BACKENDS, n=1)
+    remedy = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(BACKENDS)}"
     raise ConfigError(f"unknown backend {name!r}", where="backend", remedy=remedy)
 
 
