@@ -15,7 +15,7 @@ ROOMS = [
     "spaces", "text", "lexicons", "catalogue", "retrieval", "criteria", "aligners", "joint", "encoders", "training",
     "distill", "tasks", "simulate", "recipes", "explore", "cli",
 ]  # fmt: skip
-EVERYWHERE = {"errors", "extras", "progress", "files", "py", "settings"}
+EVERYWHERE = {"errors", "extras", "progress", "files", "py", "settings", "strings"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -27,8 +27,8 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 def check_settings(settings: Any, limits: Limits | None = None, *, otherwise: str = "[0, inf)") -> None:
     """Raise ConfigError for the first field of a dataclass whose value is of a wrong type or out of its limits.
 
-    Numbers without limits must be finite and in the interval `otherwise`. Fields of other types than numbers, texts and truth values
-    are left alone, unless they have words to choose from.
+    Numbers without limits must be finite and in the interval `otherwise`. Fields of other types than numbers, texts
+    and truth values are left alone, unless they have words to choose from.
 
     >>> @dataclasses.dataclass(frozen=True)
     ... class Example:

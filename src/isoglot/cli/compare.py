@@ -111,6 +111,8 @@ def compare_methods(
             missing=listed.missing,
             progress=progress,
         )
+    for warning in outcome.warnings:
+        say(f"warning: {warning}")
     _write(outcome, output)
     if json:
         print_json(outcome.record())
@@ -122,6 +124,7 @@ def compare_methods(
             "" if row.mean is None else f"{row.mean:.3f}",
             "" if row.interval is None else f"{row.interval[0]:.3f} to {row.interval[1]:.3f}",
             str(len(row.values)),
+            "" if row.spread is None else f"{row.spread[0]:.3f} to {row.spread[1]:.3f}",
             "" if row.seconds is None else f"{row.seconds:.1f}",
             "" if row.megabytes is None else f"{row.megabytes:,.0f}",
             "" if row.p_value is None else p_text(row.p_value).removeprefix("= "),
@@ -130,8 +133,12 @@ def compare_methods(
         for row in outcome.rows
     ]
     title = f"{source.lang or 'source'} to {target.lang or 'target'}, {outcome.n:,} test words, {len(train):,} pairs"
-    head = ["method", "pairs", outcome.metric, "95% interval", "runs", "s", "MB", "p", "note"]
-    table(title, head, rows, right=(2, 4, 5, 6, 7))
+    head = ["method", "pairs", outcome.metric, "95% interval", "runs", "lowest to highest", "s", "MB", "p", "note"]
+    right = [2, 4, 6, 7, 8]
+    if not any(row.spread for row in outcome.rows):
+        head, *rows = [[*line[:5], *line[6:]] for line in (head, *rows)]
+        right = [2, 4, 5, 6, 7]
+    table(title, head, rows, right=right)
     say(f"written: {output / 'comparison.json'}, {output / 'report.html'}")
 
 

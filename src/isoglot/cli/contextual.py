@@ -226,6 +226,8 @@ def align(
         say("no figure: all lines were used for learning; give --held-out to measure")
     if reason is not None:
         say(f"note: it loads as an Isoglot encoder only: {reason}")
+    if reason is None:
+        say(f'in sentence-transformers: SentenceTransformer("{output}").encode(texts, task="{src}"), or task="{tgt}"')
     say(f"written to {output}")
 
 

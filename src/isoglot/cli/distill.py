@@ -147,8 +147,12 @@ def distill(
         for cost in costs:
             say(cost.sentence())
         return
+    warnings = [f"{lang}: {one.figures['warning']}" for lang, one in done.items() if one.figures.get("warning")]
+    for warning in warnings:
+        say(f"warning: {warning}")
     if json:
-        print_json({"output": str(output), "languages": {lang: dict(one.figures) for lang, one in done.items()}})
+        languages = {lang: dict(one.figures) for lang, one in done.items()}
+        print_json({"output": str(output), "languages": languages, "warnings": warnings})
         return
     rows = [
         [
