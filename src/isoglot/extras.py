@@ -20,11 +20,8 @@ EXTRAS: Mapping[str, Mapping[str, str]] = {
     "transport": {"ot": "POT"},
     "manifolds": {"pymanopt": "pymanopt"},
     "static-models": {"model2vec": "model2vec"},
-    "encoders": {
-        "torch": "torch",
-        "transformers": "transformers",
-        "sentence_transformers": "sentence-transformers (6 or newer)",
-    },
+    "encoders": {"torch": "torch", "transformers": "transformers"},
+    "sentence-models": {"sentence_transformers": "sentence-transformers (6 or newer)"},
     "training": {
         "torch": "torch",
         "transformers": "transformers",
@@ -36,7 +33,7 @@ EXTRAS: Mapping[str, Mapping[str, str]] = {
     "text": {"icu4py": "icu4py"},
 }
 #: Parts of an extra that are asked for by themselves.
-_INSTALLED_BY = {"faiss": "ann", "usearch": "ann", "adapters": "training"}
+_INSTALLED_BY = {"faiss": "ann", "usearch": "ann", "adapters": "training", "sentence-models": "encoders"}
 
 
 def require(extra: str, purpose: str) -> None:

@@ -154,7 +154,8 @@ class RCSLS(Aligner):
 
     def _weights(self, learn: IntVector) -> npt.NDArray[np.float64]:
         weights = source_weights(learn) if self.weigh_sources else np.ones(len(learn))
-        return weights / weights.sum()
+        shares: npt.NDArray[np.float64] = weights / weights.sum()
+        return shares
 
     @staticmethod
     def _ranks(W: Floats, X: FloatMatrix, Y: FloatMatrix, kept: IntVector) -> Ranks:

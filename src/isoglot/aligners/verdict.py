@@ -148,8 +148,8 @@ def judged_unseen(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, *, seed: int
     """Whether mutual neighbours (p, 2) of X (n, d) and Y (m, d) where they are tell more than that they are neighbours.
 
     Two spaces without any word in common still have mutual neighbours, and these lie closer than random rotations would
-    have it if both have, say, one direction for frequency. But what some of them say of the others is then nothing: a rotation
-    learned from four fifths does not find the last fifth, any more than where one side was turned at random before.
+    have it if both have, say, one direction for frequency. But what some of them say of the others is then nothing: a
+    rotation learned from four fifths does not find the last fifth, any more than where one side was turned at random.
 
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(2, 300, 40)).astype(np.float32)

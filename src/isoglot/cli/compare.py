@@ -9,6 +9,7 @@ import typer
 
 from isoglot.cli.given import refuse
 from isoglot.cli.options import FoldCase, Json, Limit, Swap
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.recipes.compare import Comparison
@@ -87,6 +88,7 @@ def compare_methods(
             return
         table("Would run", ["method", "cost"], rows)
         return
+    require("report", "the report page")
     check_writable(output / "comparison.json")
     with progress_bars() as progress:
         pairs = open_lexicon(lexicon, fold_case=fold_case, progress=progress)

@@ -26,6 +26,7 @@ from isoglot.cli.encoder_options import (
 )
 from isoglot.cli.given import refuse, refuse_doubled
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.encoders.estimate import Estimate
@@ -84,6 +85,7 @@ def extract(
     from isoglot.encoders.pairs import extract_to
     from isoglot.files import check_replaceable
 
+    require("encoders", "an encoder")
     refuse_for_links(context, "method", "settings")
     check_replaceable(output, marker="pairs.json")
     chosen = link_settings(settings)
@@ -179,6 +181,7 @@ def align(
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=normalise, match_dimensions=False)
     if level not in ("sentence", "word"):
         raise ConfigError(f"unknown level {level!r}", where="--level", remedy="one of: sentence, word")
+    require("encoders", "an encoder")
     refuse_doubled(context, settings or [])
     if level == "sentence":
         of_words = ("word_method", "word_settings", "links", "base", "segmenter")
@@ -191,6 +194,8 @@ def align(
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
         model = open_encoder(encoder, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
+        if len(model.layers.numbers) == 1 and chosen.method.linear:
+            require("sentence-models", "saving an aligned encoder")
         if dry_run:
             tokenised = tokenise(text, segmenter)
             _tell_cost(estimate_encoding(model, [*tokenised.src, *tokenised.tgt]), json)

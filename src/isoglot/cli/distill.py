@@ -10,6 +10,7 @@ import typer
 from isoglot.cli.encoder_options import Cache, Device, Dtype, EncoderName, Layer, Pooling, Segmenter
 from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 __all__ = ["distill"]
 
@@ -118,6 +119,7 @@ def distill(
         refuse(ctx, "with --method aggregate, which takes means and learns nothing", *learned)
     else:
         refuse(ctx, f"with --method {method}: it is for aggregate", "occurrences")
+    require("encoders", "an encoder")
     check_output(output)
     files = [read_text_argument(text, encoding) for text in texts]
     langs = [file.lang for file in files]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.given import given, refuse
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.encoders import Encoder
@@ -96,6 +97,7 @@ def open_encoder(
     cache: Path | None = None,
 ) -> Encoder:
     """One encoder for both languages, without any maps."""
+    require("encoders", "an encoder")
     from isoglot.encoders import Encoder
     from isoglot.encoders.maps import is_aligned_folder
     from isoglot.errors import ConfigError

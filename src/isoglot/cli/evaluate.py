@@ -66,9 +66,11 @@ def bilingual_lexicon_induction(
     from isoglot.files import atomic_path, check_writable
     from isoglot.recipes.doubts import few_words
     from isoglot.retrieval import check_score
+    from isoglot.retrieval.backends import check_backend
     from isoglot.tasks import Result, bli, paired_test
 
     check_score(score)
+    check_backend(backend)
     if not score.startswith("csls"):
         refuse(context, f"with --score {score}", "neighbourhood")
     if identical not in ("keep", "remove"):

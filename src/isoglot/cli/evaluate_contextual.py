@@ -22,6 +22,7 @@ from isoglot.cli.encoder_options import (
     refuse_for_aligned,
 )
 from isoglot.cli.options import Json, Score
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.tasks import Result
@@ -68,6 +69,7 @@ def tatoeba(
 
     if score not in TATOEBA_SCORES:
         raise ConfigError(f"unknown score {score!r}", where="--score", remedy=f"one of: {', '.join(TATOEBA_SCORES)}")
+    require("encoders", "an encoder")
     refuse_for_aligned(context, encoder)
     _check_per_item(per_item)
     with progress_bars() as progress:
@@ -122,6 +124,8 @@ def cbli(
     _check_per_item(per_item)
     known = None if alignment is None else Alignment.load(alignment)
     chosen = None if method is None else aligner(method, {"seed": seed})
+    if chosen is not None:
+        chosen.check_extras()
     found = ContextualPairs.load(pairs)
     with progress_bars() as progress:
         if chosen is not None:
@@ -188,6 +192,7 @@ def rfeval(
     from isoglot.recipes.contextual import judge_translations
     from isoglot.tasks import read_wmt
 
+    require("encoders", "an encoder")
     refuse_for_aligned(context, encoder)
     _check_per_item(per_item)
     segments = read_wmt(folder, pair, unescape=True)

@@ -11,6 +11,7 @@ import typer
 from isoglot.cli.encoder_options import Cache, Device, Dtype, Layer, Pooling, refuse_for_aligned
 from isoglot.cli.given import refuse
 from isoglot.cli.options import FoldCase, From, Json, To
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.progress import Progress
@@ -110,6 +111,7 @@ def similarity(
             refuse(context, f"with {given[0]} alone: it is for a second file", "tgt_lang")
     else:
         refuse(context, "with --encoder, which encodes just the words of SET as they are", "limit", "fold_case")
+        require("encoders", "an encoder")
         refuse_for_aligned(context, encoder)
     if per_item is not None:
         check_writable(per_item)

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 __all__ = ["app"]
 
@@ -224,6 +225,8 @@ def inspect(
     from isoglot.cli.console import print_json, say, table
     from isoglot.recipes.joint_report import look_at, write_joint_page
 
+    if page is not None or not json:
+        require("report", "the page")
     found = look_at(folder, examples)
     if json:
         print_json(found.record())
@@ -283,6 +286,7 @@ def ablate(
     from isoglot.files import check_writable
     from isoglot.recipes.joint_ablation import run_ablation, write_ablation
 
+    require("report", "the report page")
     check_writable(output / "ablation.json")
     with progress_bars() as progress:
         job = read_job(

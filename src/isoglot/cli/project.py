@@ -11,6 +11,7 @@ import typer
 from isoglot.cli.encoder_options import SrcLang, TgtLang, refuse_for_aligned
 from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.encoders.projection import Projection
@@ -94,6 +95,8 @@ def project(
     from isoglot.lexicons.conll import read_conll, write_conll
 
     _check_choice(links, base, encoder, method, layer)
+    if encoder is not None:
+        require("encoders", "an encoder")
     if encoder is None:
         refuse(context, "with --links", "src_lang", "tgt_lang")
     elif is_aligned_folder(Path(encoder)):

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 __all__ = ["app"]
 
@@ -63,6 +64,8 @@ def density(
         if json:
             print_json({"alignments": len(list(grid.jobs())), "minutes": grid.minutes() / count})
         return
+    require("report", "the report page")
+    require("flows", "the density methods")
     check_writable(output / "density.json")
     with progress_bars() as progress:
         outcomes = run_grid(grid, output, workers=count, progress=progress)

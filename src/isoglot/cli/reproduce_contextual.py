@@ -10,6 +10,7 @@ import typer
 
 from isoglot.cli.encoder_options import Layer
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.recipes.contextual_report import Table
@@ -56,6 +57,8 @@ def contextual(
         if json:
             print_json({"alignments": len(chosen) * len(VARIANTS), "minutes": minutes})
         return
+    require("report", "the report page")
+    require("encoders", "an encoder")
     check_writable(output / "contextual.json")
     with progress_bars() as progress:
         records = retrieval_table(
@@ -108,6 +111,8 @@ def word_alignment(
     from isoglot.recipes.contextual_report import word_alignment_rows
     from isoglot.recipes.contextual_tables import TRAIN, shuffled, word_alignment_table
 
+    require("report", "the report page")
+    require("encoders", "an encoder")
     check_writable(output / "word-alignment.json")
     found = sorted(folder.glob("*.src-tgt"))
     if not found:
@@ -160,6 +165,8 @@ def rfeval(
     from isoglot.recipes.contextual_report import evaluation_rows
     from isoglot.recipes.contextual_tables import evaluation_table
 
+    require("report", "the report page")
+    require("encoders", "an encoder")
     check_writable(output / "rfeval.json")
     chosen = [pair.strip() for pair in pairs.split(",") if pair.strip()]
     with progress_bars() as progress:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.lexicons import ParallelText
@@ -87,6 +88,8 @@ def finetune(
         if json:
             print_json({"trainings": len(chosen), "minutes": minutes})
         return
+    require("report", "the report page")
+    require("training", "training an encoder")
     check_writable(output / "finetune.json")
     with TrainingView() as view, progress_bars() as progress:
         records = finetune_table(

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.encoder_options import Device
-from isoglot.cli.given import refuse_doubled
+from isoglot.cli.given import refuse, refuse_doubled
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.training.settings import Recipe
@@ -109,6 +110,8 @@ def train_encoder(
     from isoglot.training.settings import read_recipe, recipe_of
 
     refuse_doubled(context, settings or [])
+    if any(one.partition("=")[0].strip() == "steps" for one in settings or []):
+        refuse(context, "with --set steps", "epochs")
     given = _given(
         encoder=encoder,
         preset=preset,
@@ -153,6 +156,9 @@ def _run(recipe: Recipe, *, words: bool, device: str, dry_run: bool, json: bool)
     from isoglot.recipes.finetune import estimate, fine_tune, prepare
     from isoglot.training.journal import Stopped
 
+    require("training", "training an encoder")
+    if recipe.settings.lora:
+        require("adapters", "training with low-rank adapters")
     # Of several processes one speaks.
     speaks = os.environ.get("RANK", "0") == "0"
     with TrainingView(speaks) as view:

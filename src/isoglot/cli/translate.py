@@ -117,7 +117,11 @@ def lexicon(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.files import check_writable
     from isoglot.lexicons import Lexicon
+    from isoglot.retrieval import check_score
+    from isoglot.retrieval.backends import check_backend
 
+    check_score(score)
+    check_backend(backend)
     check_writable(output)
     aligned = AlignedSpaces.load(folder)
     first, second = aligned.direction(source, target)

@@ -22,6 +22,7 @@ from isoglot.cli.encoder_options import (
 )
 from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.encoders import Encoder
@@ -110,6 +111,7 @@ def wordalign(
         of_encoders = ("encoder", "layer", "pooling", "device", "dtype", "cache")
         refuse(context, f"with --method {method}, which counts words and takes no encoder", *of_encoders)
     elif encoder is not None:
+        require("encoders", "an encoder")
         refuse_for_aligned(context, encoder)
     if output is not None:
         check_writable(output)

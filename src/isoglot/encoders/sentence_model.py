@@ -92,7 +92,7 @@ def same_route(alignment: Alignment) -> bool:
     >>> same_route(Identity().fit(X, X + 1)), same_route(Procrustes().fit(X, X + 1, [[i, i] for i in range(20)]))
     (True, False)
     """
-    first, second = (steps_of(alignment, side) for side in ("src", "tgt"))  # type: ignore[arg-type]
+    first, second = (steps_of(alignment, side) for side in ("src", "tgt"))
     return len(first) == len(second) and all(
         (a is None and b is None)
         or (a is not None and b is not None and all(np.array_equal(m, n) for m, n in zip(a, b, strict=True)))

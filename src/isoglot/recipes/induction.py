@@ -58,6 +58,7 @@ def check_inducer(inducer: str | Aligner, seed: int = 0) -> str | Aligner:
             f"{inducer.method.name} needs translation pairs, and there are none to induce a dictionary from",
             remedy="choose as-is, vecmap-unsupervised, cognates or another method that needs none",
         )
+    inducer.check_extras()
     return inducer
 
 
