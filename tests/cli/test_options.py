@@ -40,6 +40,11 @@ USELESS = [
     (f"{ALIGN} -l l.txt --normalise unit --set normalise=none", ["--normalise", "--set"]),
     (f"{ALIGN} -l l.txt --seed 3 --set seed=4", ["--seed", "--set"]),
     (f"{ALIGN} -l l.txt --set seed=3 --set seed=4", ["seed", "twice"]),
+    ("align a.vec a.vec -l l.txt -o out", ["a.vec", "twice"]),
+    ("align en=a.vec fr=a.vec --pivot en -o out", ["a.vec", "twice"]),
+    ("compare a.vec a.vec -l l.txt", ["a.vec", "twice"]),
+    ("inspect a.vec a.vec", ["a.vec", "twice"]),
+    ("static-align en=a.vec fr=a.vec --pivot en -o out", ["a.vec", "twice"]),
     ("compare a.vec b.vec -l l.txt --test t.txt --held-out 5", ["--held-out", "--test"]),
     ("compare a.vec b.vec -l l.txt -m procrustes --runs 3", ["--runs", "procrustes"]),
     ("compare a.vec b.vec -l l.txt -m procrustes -m procrustes", ["procrustes", "twice"]),
@@ -159,4 +164,7 @@ def test_a_reversed_lexicon_can_be_swapped(made, monkeypatch):
     assert found["warnings"] == []
     error = CliRunner().invoke(app, "evaluate bli straight -l south-north.txt".split()).exception
     assert "the other way round" in str(error)
+    error = CliRunner().invoke(app, "lexicon straight -o d.tsv --min-confidence 1".split()).exception
+    assert "--min-confidence" in str(error)
+    assert not (made / "d.tsv").exists()
     assert run("inspect north.vec south.vec -l south-north.txt --swap --json")["pairs"] > 200

@@ -96,7 +96,7 @@ def align(
       isoglot align en=en.vec fr=fr.vec ja=ja.vec --pivot en -l en-fr=en-fr.txt -l en-ja=en-ja.txt -o all
     """
     from isoglot.cli.console import notes, print_json, progress_bars, result_table, say
-    from isoglot.cli.inputs import open_lexicon, open_space, parse_aligner
+    from isoglot.cli.inputs import check_different, open_lexicon, open_space, parse_aligner
     from isoglot.cli.pivot import align_languages
     from isoglot.errors import ConfigError, LexiconError
     from isoglot.files import check_replaceable
@@ -129,6 +129,7 @@ def align(
     if len(lexicons or []) > 1:
         raise ConfigError("align takes one --lexicon", remedy="join the files, or name languages with --pivot")
     src, tgt = files
+    check_different(files)
     lexicon = lexicons[0] if lexicons else None
     if sum((lexicon is not None, identical, numerals)) > 1:
         raise ConfigError("--lexicon, --identical and --numerals exclude each other")

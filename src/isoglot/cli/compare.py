@@ -62,7 +62,7 @@ def compare_methods(
     """
     from isoglot.aligners import methods
     from isoglot.cli.console import print_json, progress_bars, say, table
-    from isoglot.cli.inputs import open_lexicon, open_space
+    from isoglot.cli.inputs import check_different, open_lexicon, open_space
     from isoglot.errors import ConfigError, LexiconError
     from isoglot.files import check_writable
     from isoglot.recipes.compare import compare, contenders
@@ -89,6 +89,7 @@ def compare_methods(
         table("Would run", ["method", "cost"], rows)
         return
     require("report", "the report page")
+    check_different([src, tgt])
     check_writable(output / "comparison.json")
     with progress_bars() as progress:
         pairs = open_lexicon(lexicon, fold_case=fold_case, progress=progress)

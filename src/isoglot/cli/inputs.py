@@ -19,7 +19,7 @@ from isoglot.progress import Progress
 from isoglot.spaces import Space
 from isoglot.spaces.load import load_space
 
-__all__ = ["guess_language", "named_text", "open_lexicon", "open_space", "parse_aligner"]
+__all__ = ["check_different", "guess_language", "named_text", "open_lexicon", "open_space", "parse_aligner"]
 
 
 def guess_language(name: str) -> str:
@@ -43,6 +43,15 @@ def named_text(text: str) -> tuple[str, Path]:
     if not lang:
         raise ConfigError("the file's name tells no language", where=name, remedy=f"name it: en={name}")
     return lang, path
+
+
+def check_different(names: Sequence[str]) -> None:
+    """Raise if a file is given twice: a language aligned with itself looks perfect."""
+    for i, name in enumerate(names):
+        for other in names[:i]:
+            same = Path(name).exists() and Path(other).exists() and Path(name).samefile(other)
+            if name == other or same:
+                raise ConfigError("is given twice, as two languages", where=name, remedy="name another file")
 
 
 def open_space(text: str, *, lang: str | None, limit: int | None, fold_case: bool, progress: Progress) -> Space:

@@ -40,11 +40,12 @@ def inspect_spaces(
       isoglot inspect wiki.en.vec wiki.fr.vec -l en-fr.txt --json
     """
     from isoglot.cli.console import print_json, progress_bars, table
-    from isoglot.cli.inputs import open_lexicon, open_space
+    from isoglot.cli.inputs import check_different, open_lexicon, open_space
     from isoglot.criteria import inspect_pair
 
     if lexicon is None:
         refuse(context, "without --lexicon", "swap")
+    check_different([src, tgt])
     with progress_bars() as progress:
         source, target = (
             open_space(name, lang=None, limit=limit, fold_case=fold_case, progress=progress) for name in (src, tgt)

@@ -51,12 +51,13 @@ def align_languages(
 ) -> None:
     """Parse, run, print; see `isoglot.recipes.pivot`."""
     from isoglot.cli.console import print_json, progress_bars, say, table
-    from isoglot.cli.inputs import open_space
+    from isoglot.cli.inputs import check_different, open_space
     from isoglot.recipes.pivot import align_to_pivot
 
     files = named_files(arguments)
     if pivot not in files:
         raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(files)}")
+    check_different(list(files.values()))
     with progress_bars() as progress:
         pairs = _lexicons(list(files), pivot, lexicons, fold_case, progress)
         spaces = {

@@ -86,13 +86,14 @@ def static_align(
       isoglot static-align en=en.safetensors fr=fr.safetensors --pivot en --induce cognates -o aligned
     """
     from isoglot.cli.console import print_json, progress_bars, say
-    from isoglot.cli.inputs import open_space, parse_aligner
+    from isoglot.cli.inputs import check_different, open_space, parse_aligner
     from isoglot.errors import ConfigError
     from isoglot.recipes.induction import check_inducer
     from isoglot.recipes.static_alignment import CRITERIA, align_static, check_static_output, remove_work
 
     refuse_doubled(context, settings or [])
     files = _files(vectors)
+    check_different(list(files.values()))
     if pivot not in files:
         raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(files)}")
     others = named_files(from_vectors or [], "--from-vectors")
