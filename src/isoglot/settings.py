@@ -32,8 +32,8 @@ def check_settings(settings: Any, limits: Limits | None = None, *, otherwise: st
 
     >>> @dataclasses.dataclass(frozen=True)
     ... class Example:
-    ...     rounds: "int" = 5
-    ...     keep: "float" = 0.5
+    ...     rounds: int = 5
+    ...     keep: float = 0.5
     >>> check_settings(Example(keep=2.0), {"keep": "(0, 1]"})
     Traceback (most recent call last):
         ...
