@@ -85,9 +85,14 @@ class Adversarial(Aligner):
         "critic": "[1, inf)",
         "lipschitz": ("penalty", "clipping"),
         "start": ("muse", "none"),
-        "select": [one for one in SELECT if one != "validation"],
+        "select": SELECT,
         "words": "[1, inf)",
     }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.select == "validation":
+            raise ConfigError("there are no pairs to validate on", where="select", remedy="select=semantic")
 
     def _rules(self) -> Rules:
         from isoglot.aligners.density.game import Rules
@@ -106,8 +111,6 @@ class Adversarial(Aligner):
         )
 
     def _selection(self, problem: Problem) -> Selection:
-        if self.select == "validation":
-            raise ConfigError("there are no pairs to validate on", where="select", remedy="select=semantic")
         none: IntVector = np.zeros((0, 2), dtype=np.int64)
         return Selection(self.select, problem.X, problem.Y, none, score=self.score, words=self.words, seed=self.seed)
 

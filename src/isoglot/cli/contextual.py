@@ -183,12 +183,12 @@ def align(
         raise ConfigError(f"unknown level {level!r}", where="--level", remedy="one of: sentence, word")
     require("encoders", "an encoder")
     refuse_doubled(context, settings or [])
+    linking = link_settings(word_settings)
+    check_linking(word_method, linking)
     if level == "sentence":
         of_words = ("word_method", "word_settings", "links", "base", "segmenter")
         refuse(context, "with --level sentence, which looks at no words", *of_words, remedy="give --level word too")
     refuse_for_links(context, "word_method", "word_settings")
-    linking = link_settings(word_settings)
-    check_linking(word_method, linking)
     check_replaceable(output, marker="isoglot.json")
     known = open_links(links, base)
     with progress_bars() as progress:

@@ -25,7 +25,6 @@ from isoglot.errors import ConfigError, InputError, MissingExtraError
 from isoglot.lexicons.links import WordLinks, read_links
 from isoglot.lexicons.textfile import write_lines
 from isoglot.progress import Progress, silent
-from isoglot.strings import check_list
 
 __all__ = ["MODELS", "StatisticalModel", "statistical_align"]
 
@@ -108,10 +107,6 @@ def statistical_align(
     [WordLinks(sure=frozenset(), possible=frozenset(), scores={}), WordLinks(sure=frozenset(), possible=frozenset(), \
 scores={})]
     """
-    for sentences in (src, tgt):
-        check_list(sentences, "sentences are a list")
-        for words in sentences:
-            check_list(words, "a sentence is a list of words")
     if model not in MODELS:
         near = difflib.get_close_matches(model, MODELS, n=1)
         remedy = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(MODELS)}"
