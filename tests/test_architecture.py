@@ -16,8 +16,8 @@ ROOMS = [
     "distill", "tasks", "simulate", "recipes", "explore", "cli",
 ]  # fmt: skip
 EVERYWHERE = {
-    "errors", "files", "folders", "languages", "locks", "manifests", "opening", "printable", "progress", "verified",
-    "py",
+    "errors", "extras", "files", "folders", "languages", "locks", "manifests", "opening", "printable", "progress",
+    "settings", "strings", "verified", "py",
 }  # fmt: skip
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

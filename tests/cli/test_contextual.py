@@ -428,7 +428,7 @@ def test_bad_texts_encoders_and_layers_are_one_line(fail, here, command):
         ((*ALIGN, "--limit", 10, "--held-out", 10), "10 lines are held out, of 10 with text on both sides"),
         ((*ALIGN, "--per-layer"), "a map for each layer needs several layers"),
         ((*ALIGN, "--src-lang", "xx", "--tgt-lang", "xx"), "two different languages"),
-        ((*ALIGN, "--links", "links.pharaoh", "--base", 0), "--links are links of words; give --level word too"),
+        ((*ALIGN, "--links", "links.pharaoh", "--base", 0), "--links has no effect with --level sentence"),
         ((*ALIGN, "--level", "word", "--links", "links.pharaoh"), "--links needs --base"),
         ((*WORDALIGN, "-m", "psychic"), "unknown word alignment 'psychic'"),
         ((*WORDALIGN, "--base", 2), "--base is 0 or 1, not 2"),
@@ -516,4 +516,4 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(run, here, command):
 def test_an_aligned_folder_takes_no_other_layer(run, fail):
     run("contextual", "align", "north.txt", "south.txt", *LANGUAGES, "--encoder", "E", "-o", "aligned")
     said = fail("evaluate", "tatoeba", "test.north", "test.south", *LANGUAGES, "--encoder", "aligned", "--layer", "1")
-    assert "has its own layer" in said
+    assert "--layer has no effect with the aligned encoder" in said

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from isoglot.aligners import FCNN, Procrustes
+from isoglot.aligners import FCNN, Identity, Procrustes
 from isoglot.encoders import AlignedEncoder, Encoder
 from isoglot.errors import ConfigError, FormatError, InputError
 
@@ -126,8 +126,23 @@ def test_saved_and_loaded_everywhere(aligned, parallel, lines, tmp_path, layer, 
         wanted = unit(ours.sentences([*texts[:20], *STRANGE], lang))
         found = theirs.encode([*texts[:20], *STRANGE], task=lang, show_progress_bar=False)
         np.testing.assert_allclose(found, wanted, atol=1e-4)
-    # Text of no language is taken to be of the target's.
-    np.testing.assert_allclose(theirs.encode(lines[1][:3], show_progress_bar=False), found[:3], atol=1e-5)
+    # The map of the wrong language would find little, and nobody would know.
+    with pytest.raises(ValueError, match=r"task='north'.*task"):
+        theirs.encode(lines[1][:3], show_progress_bar=False)
+    card = (folder / "README.md").read_text("utf-8")
+    assert 'encode(texts, task="north")' in card
+    assert 'encode(texts, task="south")' in card
+
+
+def test_one_map_for_both_languages_needs_no_language(tiny_folder, lines, tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    encoder = Encoder(tiny_folder)
+    X, Y = (encoder.sentences(side[:30]) for side in lines)
+    AlignedEncoder(encoder, (Identity().fit(X, Y),), LANGUAGES, "sentence").save(tmp_path / "aligned")
+    theirs = SentenceTransformer(str(tmp_path / "aligned"), device="cpu")
+    plain, told = (theirs.encode(lines[0][:3], show_progress_bar=False, **own) for own in ({}, {"task": "north"}))
+    np.testing.assert_allclose(plain, told, atol=1e-6)
 
 
 def test_pooling_is_saved(tiny_folder, parallel, lines, tmp_path):

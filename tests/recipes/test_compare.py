@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from isoglot.errors import ConfigError
+from isoglot.lexicons import Lexicon
 from isoglot.recipes.compare import Row, compare, contenders
-from isoglot.recipes.pair import split_lexicon
+from isoglot.recipes.pair import align_pair, split_lexicon
+from isoglot.recipes.report_page import comparison_section
 from isoglot.simulate import simulate_pair
 
 
@@ -83,3 +86,31 @@ def test_a_verdict_is_brief_and_a_failure_is_told_in_full():
     judged = Row("a", "muse", "unsupervised", values=(0.1,), note="not aligned: below chance")
     failed = Row("b", "cca", "supervised", note="en.vec: no pairs")
     assert (judged.brief, failed.brief) == ("not aligned", "en.vec: no pairs")
+
+
+def test_the_interval_belongs_to_the_mean_and_the_spread_is_shown(data, monkeypatch):
+    """Runs far apart: the first run's interval left the mean out, and nothing told that seeds differ."""
+    src, tgt, train, test = data
+    real = align_pair
+
+    def by_seed(src, tgt, chosen, **rest):
+        """The second seed learns from shuffled pairs."""
+        train = rest["train"]
+        if chosen.seed == 1:
+            train = Lexicon([(a, b) for (a, _), (_, b) in zip(train, [*train][::-1], strict=True)])
+        return real(src, tgt, chosen, **{**rest, "train": train})
+
+    monkeypatch.setattr("isoglot.recipes.compare.align_pair", by_seed)
+    outcome = compare(src, tgt, contenders(["rcsls,iterations=1", "procrustes"]), train=train, test=test, seeds=2)
+    row = next(row for row in outcome.rows if row.method == "rcsls")
+    assert row.spread == (min(row.values), max(row.values))
+    assert row.spread[1] - row.spread[0] > 0.3
+    assert row.interval[0] < row.mean < row.interval[1]
+    assert row.interval[1] - row.interval[0] < 0.2
+    record = row.record()
+    assert record["spread"] == [min(row.values), max(row.values)]
+    assert record["deviation"] == pytest.approx(np.std(row.values, ddof=1))
+    single = next(row for row in outcome.rows if row.label == "procrustes")
+    assert (single.spread, single.record()["deviation"]) == (None, None)
+    page = comparison_section("Methods", [one.record() for one in outcome.rows], "P@1").body
+    assert "lowest to highest run" in page

@@ -8,13 +8,24 @@ import numpy.typing as npt
 from isoglot.retrieval import Retriever
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["Ranks", "hold_out", "rank_in_lists", "ranked_by_csls", "source_weights", "within_one_error"]
+__all__ = [
+    "ENOUGH",
+    "Ranks",
+    "folds",
+    "hold_out",
+    "rank_in_lists",
+    "ranked_by_csls",
+    "source_weights",
+    "within_one_error",
+]
 
 #: Reciprocal ranks of the held-out words, one a word; empty where nothing is held out.
 Ranks = npt.NDArray[np.float64]
 
 #: With fewer source words than this a part of them would tell nothing, so none is kept back.
 _LEAST_WORDS = 100
+#: With fewer held-out words the choice of a step is a matter of luck, and of which words the seed has drawn.
+ENOUGH = 100
 
 
 def hold_out(pairs: IntVector, share: float, seed: int) -> tuple[IntVector, IntVector]:
@@ -35,6 +46,21 @@ def hold_out(pairs: IntVector, share: float, seed: int) -> tuple[IntVector, IntV
     drawn = np.random.default_rng([seed, len(rows)]).permutation(len(rows))[: max(1, round(share * len(rows)))]
     kept = np.isin(word_of, by_appearance[drawn])
     return pairs[~kept], pairs[kept]
+
+
+def folds(pairs: IntVector, number: int, seed: int) -> list[tuple[IntVector, IntVector]]:
+    """Pairs to learn from and pairs kept back, so that every source word is kept back once.
+
+    >>> import numpy as np
+    >>> parts = folds(np.stack([np.arange(200), np.arange(200)], axis=1), 5, seed=0)
+    >>> [len(kept) for _, kept in parts], sorted(row for _, kept in parts for row in kept[:, 0]) == list(range(200))
+    ([40, 40, 40, 40, 40], True)
+    """
+    rows, first, word_of = np.unique(pairs[:, 0], return_index=True, return_inverse=True)
+    by_appearance = np.argsort(first)
+    drawn = np.random.default_rng([seed, len(rows)]).permutation(len(rows))
+    parts = [np.isin(word_of, by_appearance[part]) for part in np.array_split(drawn, number)]
+    return [(pairs[~part], pairs[part]) for part in parts]
 
 
 def source_weights(pairs: IntVector) -> npt.NDArray[np.float64]:

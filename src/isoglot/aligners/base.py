@@ -23,8 +23,12 @@ import isoglot
 from isoglot.aligners.alignment import Alignment
 from isoglot.aligners.checkpoint import Checkpoint
 from isoglot.errors import ConfigError, InputError, LexiconError, ShapeError
-from isoglot.lexicons import Lexicon
+from isoglot.extras import require
+from isoglot.lexicons import Lexicon, check_direction
 from isoglot.progress import Progress, silent
+from isoglot.retrieval.backends import BACKENDS
+from isoglot.retrieval.retriever import SCORES
+from isoglot.settings import Limits, check_settings
 from isoglot.spaces import FloatMatrix, IntVector, Space
 from isoglot.spaces.normalise import Normaliser, parse_steps
 
@@ -47,6 +51,7 @@ class Method:
         paper: where it comes from.
         any_dimensions: whether the two sides may differ in dimensions.
         iterative: whether it goes in steps, keeps checkpoints and can be resumed.
+        requires: extras of the package that it cannot do without, see `isoglot.extras`.
     """
 
     name: str
@@ -57,6 +62,7 @@ class Method:
     paper: str
     any_dimensions: bool = False
     iterative: bool = False
+    requires: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -97,6 +103,26 @@ class Aligner(ABC):
     seed: int = 0
 
     method: ClassVar[Method]
+    #: What the settings may be, see `isoglot.settings`; a subclass adds its own.
+    limits: ClassVar[Limits] = {"backend": BACKENDS, "score": SCORES}
+
+    def __post_init__(self) -> None:
+        limits: dict[str, Any] = {}
+        for cls in reversed(type(self).__mro__):
+            limits |= cls.__dict__.get("limits", {})
+        check_settings(self, limits)
+        parse_steps(self.normalise)
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        """Extras of the package that it needs with these settings."""
+        backend = getattr(self, "backend", None)
+        return (*self.method.requires, *([backend] if backend in ("faiss", "usearch") else []))
+
+    def check_extras(self) -> None:
+        """Raise unless all packages that it needs are installed: before files are read, not after."""
+        for extra in self.requires:
+            require(extra, self.method.name)
 
     def fit(
         self,
@@ -113,6 +139,7 @@ class Aligner(ABC):
         itself is not changed; all that was learned is in the Alignment. `checkpoint`: a file in which an iterative
         method keeps its state; a run that was killed goes on from there and ends with the same result.
         """
+        self.check_extras()
         X, Y = _matrix(src, "src"), _matrix(tgt, "tgt")
         steps = parse_steps(self.normalise)
         index_pairs = self._checked_pairs(src, tgt, X, Y, pairs)
@@ -177,6 +204,7 @@ class Aligner(ABC):
         if isinstance(pairs, Lexicon):
             if not (isinstance(src, Space) and isinstance(tgt, Space)):
                 raise InputError("a Lexicon needs Spaces to look its words up in", remedy="give index pairs instead")
+            check_direction(pairs, src, tgt)
             found = pairs.indices(src, tgt)
             if not len(found):
                 raise LexiconError(
@@ -227,11 +255,12 @@ def method(
     paper: str,
     any_dimensions: bool = False,
     iterative: bool = False,
+    requires: tuple[str, ...] = (),
 ) -> Callable[[A], A]:
     """Class decorator that puts an aligner into the table of methods."""
 
     def decorate(cls: A) -> A:
-        cls.method = Method(name, summary, supervision, linear, cost, paper, any_dimensions, iterative)
+        cls.method = Method(name, summary, supervision, linear, cost, paper, any_dimensions, iterative, requires)
         return cls
 
     return decorate

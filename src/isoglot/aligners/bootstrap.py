@@ -9,7 +9,7 @@ structure). Procrustes, the usual refinement, is the third choice.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +21,8 @@ from isoglot.aligners.gan_realnvp import Adversarial, GanRealNVP, collapsed, ear
 from isoglot.aligners.procrustes import procrustes
 from isoglot.aligners.realnvp import learned_flow
 from isoglot.aligners.refinement import nearest_rotation
-from isoglot.errors import ConfigError
 from isoglot.retrieval import Retriever
+from isoglot.settings import Limits
 from isoglot.spaces import IntVector
 
 __all__ = ["Bootstrap"]
@@ -42,6 +42,7 @@ CONSTRAINT_BATCH = 1000
     cost="that of gan-realnvp or muse, and as much again for its rounds",
     paper="Zhao & Eger 2022",
     iterative=True,
+    requires=("flows",),
 )
 @dataclasses.dataclass(frozen=True)
 class Bootstrap(Adversarial):
@@ -61,12 +62,13 @@ class Bootstrap(Adversarial):
     rounds: int = 3
     constraint_weight: float = 1.0
 
+    limits: ClassVar[Limits] = CHOICES
+
     def _fit(self, problem: Problem) -> Alignment:
         import_flow()
         from isoglot.aligners.density.game import Game, dual_constraint
         from isoglot.aligners.density.supervised import as_map, prefixed, without_prefix
 
-        self._check()
         rules = dataclasses.replace(self._rules(), constraint_weight=self.constraint_weight)
         selection = self._selection(problem)
         saved = problem.checkpoint.load()
@@ -114,15 +116,6 @@ class Bootstrap(Adversarial):
         if self.of == "muse":
             return LinearAlignment.learned(W_src=nearest_rotation(best["W"]), info=kept)
         return learned_flow(module, best, kept)
-
-    def _check(self) -> None:
-        for setting, known in CHOICES.items():
-            if getattr(self, setting) not in known:
-                raise ConfigError(
-                    f"unknown choice {getattr(self, setting)!r}", where=setting, remedy=f"known: {', '.join(known)}"
-                )
-        if self.rounds < 0:
-            raise ConfigError(f"must not be negative, got {self.rounds}", where="rounds")
 
     def _first(self, problem: Problem) -> Alignment:
         """What `of` finds."""

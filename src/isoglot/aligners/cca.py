@@ -6,13 +6,14 @@ Faruqui & Dyer 2014, "Improving vector space word representations using multilin
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
-from isoglot.errors import ConfigError
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["CCA", "cca"]
@@ -44,11 +45,9 @@ class CCA(Aligner):
     ridge: float = 0.0
     weight: float = 0.0
 
+    limits: ClassVar[Limits] = {"keep": "(0, 1]", "weight": "(-inf, inf)"}
+
     def _fit(self, problem: Problem) -> Alignment:
-        if not 0 < self.keep <= 1:
-            raise ConfigError(f"keep must be above 0 and at most 1, got {self.keep}")
-        if self.ridge < 0:
-            raise ConfigError(f"ridge must not be negative, got {self.ridge}")
         X, Y = problem.paired
         A, B, correlations = cca(X, Y, ridge=self.ridge)
         size = max(1, round(self.keep * min(X.shape[1], Y.shape[1])))

@@ -9,7 +9,7 @@ random part of the candidates left out, more and more of them available, then ca
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from isoglot.aligners.refinement import refine_found
 from isoglot.aligners.self_learning import annealed
 from isoglot.aligners.spelling_start import agreeing_pairs, spelling_candidates
 from isoglot.aligners.verdict import judged
-from isoglot.errors import ConfigError, InputError
+from isoglot.errors import InputError
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["Cognates"]
@@ -74,11 +75,15 @@ class Cognates(Aligner):
     rounds: int = 5
     frequent: int = 15_000
 
+    limits: ClassVar[Limits] = {
+        "words": "[1, inf)",
+        "seeds": "[1, inf)",
+        "cutoff": "[1, inf)",
+        "available": "(0, 1]",
+        "frequent": "[1, inf)",
+    }
+
     def _fit(self, problem: Problem) -> Alignment:
-        if min(self.words, self.seeds, self.cutoff) < 1 or min(self.agreement_rounds, self.learning_rounds) < 0:
-            raise ConfigError("words, seeds and cutoff must be at least 1, numbers of rounds not negative")
-        if not 0 < self.available <= 1:
-            raise ConfigError(f"must be above 0 and at most 1, not {self.available}", where="available")
         saved = problem.checkpoint.load()
         facts: dict[str, Any] = {"start": dict(saved.facts["start"]) if saved else {}}
         state = refine_found(

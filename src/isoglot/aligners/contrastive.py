@@ -8,7 +8,7 @@ count together, and the round to stop at is chosen by held-out seeds.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.checkpoint import Checkpoint, SavedState
 from isoglot.errors import ConfigError
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 
 __all__ = ["Contrastive", "contrastive_loss"]
@@ -80,8 +81,27 @@ class Contrastive(Aligner):
     cutoff: int = 20_000
     held_out: float = 0.1
 
+    limits: ClassVar[Limits] = {
+        "epochs": "[1, inf)",
+        "temperature": "(0, inf)",
+        "lr": "(0, inf)",
+        "negatives": "[1, inf)",
+        "batch": "[1, inf)",
+        "cutoff": "[1, inf)",
+        "held_out": "[0, 1)",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        from isoglot.aligners.table import methods
+
+        row = methods()[self.start].method if self.start in methods() else None
+        if row is None or row.supervision == "unsupervised" or not row.linear or row.name == self.method.name:
+            raise ConfigError(
+                f"contrastive cannot start from {self.start!r}", remedy="name a supervised, linear method for start"
+            )
+
     def _fit(self, problem: Problem) -> Alignment:
-        _check(self)
         learn, kept = hold_out(problem.pairs, self.held_out, self.seed)
         vocabulary = Vocabulary.of(problem, learn, kept, self.cutoff)
         saved = problem.checkpoint.load()
@@ -107,11 +127,6 @@ class Contrastive(Aligner):
         from isoglot.aligners.table import aligner
 
         method = aligner(self.start, {"seed": self.seed})
-        row = method.method
-        if row.supervision == "unsupervised" or not row.linear or row.name == self.method.name:
-            raise ConfigError(
-                f"contrastive cannot start from {self.start}", remedy="name a supervised, linear method for start"
-            )
         given = dataclasses.replace(problem, pairs=learn, checkpoint=Checkpoint(None, ""))
         alignment = method._fit(given)
         if not isinstance(alignment, LinearAlignment):
@@ -277,24 +292,3 @@ class _State:
         state.step, state.history = saved.step, list(saved.facts["history"])
         state.updates, state.top = int(saved.tensors["updates"][0]), np.asarray(saved.tensors["top"])
         return state
-
-
-def _check(settings: Contrastive) -> None:
-    for name, least in (
-        ("refinements", 0),
-        ("rounds", 0),
-        ("epochs", 1),
-        ("negatives", 1),
-        ("batch", 1),
-        ("cutoff", 1),
-    ):
-        if getattr(settings, name) < least:
-            raise ConfigError(f"{name} must be at least {least}, got {getattr(settings, name)}")
-    for name in ("temperature", "lr"):
-        if getattr(settings, name) <= 0:
-            raise ConfigError(f"{name} must be above 0, got {getattr(settings, name)}")
-    for name in ("induced_weight", "keep_start", "orthogonality"):
-        if getattr(settings, name) < 0:
-            raise ConfigError(f"{name} must not be negative, got {getattr(settings, name)}")
-    if not 0 <= settings.held_out < 1:
-        raise ConfigError(f"held_out must be at least 0 and below 1, got {settings.held_out}")

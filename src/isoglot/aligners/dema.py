@@ -9,7 +9,7 @@ refined as in MUSE. The maps stay (nearly) orthogonal, so the volume term of the
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,8 @@ from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.refinement import Refinement, balanced_procrustes, induce, nearest_rotation, pair_weights, refine
 from isoglot.aligners.verdict import judged
-from isoglot.errors import ConfigError, LexiconError
+from isoglot.errors import LexiconError
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 
 __all__ = ["DemaBWE", "mixture_loss", "word_weights"]
@@ -35,6 +36,7 @@ LOOKS = 4
     cost="steps of batch x components products, then two products of the vocabularies a round",
     paper="Zhou et al. 2019",
     iterative=True,
+    requires=("torch",),
 )
 @dataclasses.dataclass(frozen=True)
 class DemaBWE(Aligner):
@@ -80,11 +82,17 @@ class DemaBWE(Aligner):
     dictionary: int = 15_000
     backend: str = "auto"
 
+    limits: ClassVar[Limits] = {
+        "steps": "[1, inf)",
+        "batch": "[1, inf)",
+        "components": "[1, inf)",
+        "trial": "[1, inf)",
+        "dictionary": "[1, inf)",
+        "variance": "(0, inf)",
+        "rate": "(0, inf)",
+    }
+
     def _fit(self, problem: Problem) -> Alignment:
-        if min(self.steps, self.batch, self.components, self.trial) < 1 or self.epochs < 0:
-            raise ConfigError("steps, batch, components and trial must be at least 1, epochs at least 0")
-        if not self.variance > 0 or self.rate <= 0 or min(self.back_translation, self.supervision) < 0:
-            raise ConfigError("variance and rate must be above 0, back_translation and supervision not negative")
         pairs, kind = _seeds(problem)
         matching = _Matching(self, problem, pairs)
         matching.go()

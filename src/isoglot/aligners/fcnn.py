@@ -11,9 +11,10 @@ import numpy.typing as npt
 from isoglot.aligners._torch import import_torch
 from isoglot.aligners.alignment import Alignment, Side, Tensors
 from isoglot.aligners.base import Aligner, Problem, method
-from isoglot.aligners.realnvp import linear_start
-from isoglot.aligners.selection import Selection
-from isoglot.errors import ConfigError, ShapeError
+from isoglot.aligners.realnvp import STARTS, linear_start
+from isoglot.aligners.selection import OPTIMISERS, SELECT, Selection
+from isoglot.errors import ShapeError
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["FCNN", "NetworkAlignment"]
@@ -27,6 +28,7 @@ __all__ = ["FCNN", "NetworkAlignment"]
     cost="epochs x pairs through three layers of 1024: minutes for 5,000 pairs",
     paper="Zhao & Eger 2022",
     iterative=True,
+    requires=("torch",),
 )
 @dataclasses.dataclass(frozen=True)
 class FCNN(Aligner):
@@ -60,13 +62,21 @@ class FCNN(Aligner):
     score: str = "csls"
     words: int = 10_000
 
+    limits: ClassVar[Limits] = {
+        "hidden": "[1, inf)",
+        "start": STARTS,
+        "batch": "[1, inf)",
+        "rate": "(0, inf)",
+        "optimiser": OPTIMISERS,
+        "select": SELECT,
+        "words": "[1, inf)",
+    }
+
     def _fit(self, problem: Problem) -> Alignment:
         import_torch("a network")
         from isoglot.aligners.density.network import Network
         from isoglot.aligners.density.supervised import PairTraining
 
-        if self.hidden < 1:
-            raise ConfigError(f"must be at least 1, not {self.hidden}", where="hidden")
         training = PairTraining(
             self.batch, self.rate, self.epochs, self.optimiser, self.decay, self.seed, self.least_steps
         )

@@ -8,7 +8,7 @@ whether that is better than chance.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -18,9 +18,10 @@ from isoglot.aligners.checkpoint import Checkpoint
 from isoglot.aligners.flow_alignment import import_flow
 from isoglot.aligners.muse import Muse
 from isoglot.aligners.realnvp import learned_flow, new_flow
-from isoglot.aligners.selection import Selection
+from isoglot.aligners.selection import OPTIMISERS, SELECT, Selection
 from isoglot.aligners.verdict import WORDS, judged_mapped
 from isoglot.errors import ConfigError
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 
 if TYPE_CHECKING:
@@ -71,6 +72,28 @@ class Adversarial(Aligner):
     score: str = "csls"
     words: int = 10_000
 
+    limits: ClassVar[Limits] = {
+        "couplings": "[1, inf)",
+        "hidden": "[1, inf)",
+        "steps": "[1, inf)",
+        "batch": "[1, inf)",
+        "rate": "(0, inf)",
+        "optimiser": OPTIMISERS,
+        "distance": ("critic", "sliced"),
+        "critic_rate": "(0, inf)",
+        "critic_steps": "[1, inf)",
+        "critic": "[1, inf)",
+        "lipschitz": ("penalty", "clipping"),
+        "start": ("muse", "none"),
+        "select": SELECT,
+        "words": "[1, inf)",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.select == "validation":
+            raise ConfigError("there are no pairs to validate on", where="select", remedy="select=semantic")
+
     def _rules(self) -> Rules:
         from isoglot.aligners.density.game import Rules
 
@@ -88,8 +111,6 @@ class Adversarial(Aligner):
         )
 
     def _selection(self, problem: Problem) -> Selection:
-        if self.select == "validation":
-            raise ConfigError("there are no pairs to validate on", where="select", remedy="select=semantic")
         none: IntVector = np.zeros((0, 2), dtype=np.int64)
         return Selection(self.select, problem.X, problem.Y, none, score=self.score, words=self.words, seed=self.seed)
 
@@ -119,6 +140,7 @@ class Adversarial(Aligner):
     cost="epochs of adversarial training of small networks: minutes",
     paper="Zhao & Eger 2022",
     iterative=True,
+    requires=("flows",),
 )
 @dataclasses.dataclass(frozen=True)
 class GanRealNVP(Adversarial):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.checkpoint import Checkpoint
 from isoglot.errors import ConfigError, LexiconError, MissingExtraError, ShapeError
 from isoglot.progress import Progress, silent
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 
 __all__ = ["GeoMM", "PairLoss", "geomm_loss", "geomm_multi"]
@@ -41,6 +42,7 @@ _CHUNK = 5
     cost="a few products of the pairs, then O(d³) an iteration, however many pairs",
     paper="Jawanpuria et al. 2019",
     iterative=True,
+    requires=("manifolds",),
 )
 @dataclasses.dataclass(frozen=True)
 class GeoMM(Aligner):
@@ -61,9 +63,9 @@ class GeoMM(Aligner):
     iterations: int = 60
     held_out: float = 0.1
 
+    limits: ClassVar[Limits] = {"iterations": "[1, inf)", "held_out": "[0, 1)"}
+
     def _fit(self, problem: Problem) -> Alignment:
-        if not 0 <= self.held_out < 1:
-            raise ConfigError(f"held_out must be at least 0 and below 1, got {self.held_out}")
         learn, kept = hold_out(problem.pairs, self.held_out, self.seed)
 
         def rank(point: Point) -> Ranks:

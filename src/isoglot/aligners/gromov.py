@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from isoglot.aligners.transport import transport_plan
 from isoglot.aligners.verdict import judged
 from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["GromovWasserstein", "gromov_cost", "gromov_plan", "relations"]
@@ -34,6 +35,7 @@ __all__ = ["GromovWasserstein", "gromov_cost", "gromov_plan", "relations"]
     cost="some hundred products of similarity matrices of frequent words, O(words³) each, then refinement",
     paper="Alvarez-Melis & Jaakkola 2018",
     iterative=True,
+    requires=("transport",),
 )
 @dataclasses.dataclass(frozen=True)
 class GromovWasserstein(Aligner):
@@ -65,11 +67,21 @@ class GromovWasserstein(Aligner):
     rounds: int = 10
     frequent: int = 15_000
 
+    limits: ClassVar[Limits] = {
+        "words": "[2, inf)",
+        "epsilon_start": "(0, inf)",
+        "epsilon": "(0, inf)",
+        "stages": "[1, inf)",
+        "iterations": "[1, inf)",
+        "frequent": "[1, inf)",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epsilon > self.epsilon_start:
+            raise ConfigError(f"epsilon ({self.epsilon}) must be at most epsilon_start ({self.epsilon_start})")
+
     def _fit(self, problem: Problem) -> Alignment:
-        if not 0 < self.epsilon <= self.epsilon_start or self.stages < 1 or self.words < 2 or self.iterations < 1:
-            raise ConfigError(
-                "epsilon must be above 0 and at most epsilon_start, words at least 2, stages and iterations 1"
-            )
         saved = problem.checkpoint.load()
         history: list[dict[str, Any]] = list(saved.facts["stages"]) if saved else []
         state = refine_found(

@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
-from isoglot.errors import ConfigError
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["LeastSquares", "choose_ridge", "least_squares"]
@@ -46,8 +45,6 @@ class LeastSquares(Aligner):
     ridge: float | None = None
 
     def _fit(self, problem: Problem) -> Alignment:
-        if self.ridge is not None and self.ridge < 0:
-            raise ConfigError(f"ridge must not be negative, got {self.ridge}")
         X, Y = problem.paired
         ridge = choose_ridge(X, Y) if self.ridge is None else self.ridge
         return LinearAlignment.learned(W_src=least_squares(X, Y, ridge), info={"ridge": ridge})

@@ -14,7 +14,7 @@ dimension: languages, or the same texts embedded by two models.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,8 @@ from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.procrustes import procrustes
 from isoglot.aligners.refinement import refine_found
 from isoglot.aligners.verdict import judged
-from isoglot.errors import ConfigError
 from isoglot.retrieval import Retriever
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 from isoglot.spaces.normalise import unit_rows
 
@@ -79,11 +79,18 @@ class MiniVec2Vec(Aligner):
     rounds: int = 10
     frequent: int = 15_000
 
+    limits: ClassVar[Limits] = {
+        "words": "[1, inf)",
+        "anchors": "[1, inf)",
+        "runs": "[1, inf)",
+        "restarts": "[1, inf)",
+        "neighbours": "[1, inf)",
+        "clusters": "[1, inf)",
+        "memory": "[0, 1)",
+        "frequent": "[1, inf)",
+    }
+
     def _fit(self, problem: Problem) -> Alignment:
-        if min(self.words, self.anchors, self.runs, self.restarts, self.neighbours, self.clusters) < 1:
-            raise ConfigError("words, anchors, runs, restarts, neighbours and clusters must be at least 1")
-        if not 0 <= self.memory < 1:
-            raise ConfigError(f"must be at least 0 and below 1, not {self.memory}", where="memory")
         X, Y = problem.X[: self.words], problem.Y[: self.words]
         middle = self.neighbour_rounds + self.cluster_rounds
         saved = problem.checkpoint.load()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,8 @@ from isoglot.aligners.refinement import Refinement, induce, nearest_rotation, re
 from isoglot.aligners.self_learning import similarity_start
 from isoglot.aligners.verdict import EUCLIDEAN_MARGIN, chance_level, judge, judged
 from isoglot.errors import ConfigError
-from isoglot.retrieval import check_score
 from isoglot.retrieval.retriever import EUCLIDEAN_SCORES
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["Muse", "distribution_start", "grid_start", "principal_start"]
@@ -91,9 +91,32 @@ class Muse(Aligner):
     backend: str = "auto"
     score: str = "csls"
 
+    limits: ClassVar[Limits] = {
+        "restarts": "[1, inf)",
+        "schedule": tuple(SCHEDULES),
+        "frequent": "[1, inf)",
+        "trial": "[1, inf)",
+        "dictionary": "[1, inf)",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self._starts:
+            if name not in STARTS:
+                raise ConfigError(f"unknown start {name!r}", where="starts", remedy=f"known: {', '.join(STARTS)}")
+        if not self._starts:
+            raise ConfigError("names no start", where="starts", remedy=f"known: {', '.join(STARTS)}")
+
+    @property
+    def requires(self) -> tuple[str, ...]:
+        return (*super().requires, *(["torch"] if "adversarial" in self._starts else []))
+
+    @property
+    def _starts(self) -> list[str]:
+        return [name.strip() for name in self.starts.split(",") if name.strip()]
+
     def _fit(self, problem: Problem) -> Alignment:
-        check_score(self.score)
-        runs, schedule = self._runs(problem.X.shape[1]), self._schedule()
+        runs, schedule = self._runs(problem.X.shape[1]), SCHEDULES[self.schedule]
         search = _Search(self, problem, runs, schedule)
         search.go()
         progress = problem.progress
@@ -113,25 +136,12 @@ class Muse(Aligner):
         return LinearAlignment.learned(W_src=state.best, info=info)
 
     def _runs(self, d: int) -> list[tuple[str, int]]:
-        names = [name.strip() for name in self.starts.split(",") if name.strip()]
-        for name in names:
-            if name not in STARTS:
-                raise ConfigError(f"unknown start {name!r}", where="starts", remedy=f"known: {', '.join(STARTS)}")
-        if not names or self.restarts < 1 or min(self.frequent, self.trial) < 1:
-            raise ConfigError("starts, restarts, frequent and trial must not be empty or below 1")
-        names = [name for name in names if name != "grid" or d == 2]
+        names = [name for name in self._starts if name != "grid" or d == 2]
         if not names:
             raise ConfigError(
                 f"the grid start is for spaces of 2 dimensions, not of {d}", where="starts", remedy="add another start"
             )
         return [(name, i) for name in names for i in range(self.restarts if name == "adversarial" else 1)]
-
-    def _schedule(self) -> Schedule:
-        if self.schedule not in SCHEDULES:
-            raise ConfigError(
-                f"unknown schedule {self.schedule!r}", where="schedule", remedy=f"known: {', '.join(SCHEDULES)}"
-            )
-        return SCHEDULES[self.schedule]
 
 
 def distribution_start(X: FloatMatrix, Y: FloatMatrix, words: int = 4_000, *, score: str = "csls") -> FloatMatrix:

@@ -7,22 +7,33 @@ retrieval criterion".
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.aligners._held_out import Ranks, hold_out, ranked_by_csls, source_weights, within_one_error
+from isoglot.aligners._held_out import (
+    ENOUGH,
+    Ranks,
+    folds,
+    hold_out,
+    ranked_by_csls,
+    source_weights,
+    within_one_error,
+)
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
-from isoglot.errors import ConfigError
 from isoglot.retrieval import Retriever
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 from isoglot.spaces.normalise import unit_rows
 
 __all__ = ["RCSLS", "rcsls_loss"]
 
 Floats = npt.NDArray[np.float64]
+#: Parts that few words are cut into, each held out once.
+_FOLDS = 5
+_MAPS = ("W", "gradient", "best")
 
 
 @method(
@@ -39,8 +50,10 @@ class RCSLS(Aligner):
     """Gradient descent on the relaxed CSLS loss, from the Procrustes rotation. `normalise="iterative"` is "RCSLS + IN".
 
     A step that raises the loss is taken back and halved. The step kept in the end is the last one that ranks the
-    held-out seeds as well as any, within one standard error; with fewer than 100 source words none are held out and
-    the last step is kept.
+    held-out seeds as well as any, within one standard error. Where fewer than 100 words would be held out, each word is
+    held out once, in one of five parts, and the map then learns from all pairs for as many steps: a few words drawn by
+    the seed would choose the step by luck. With fewer than 100 source words none are held out and the last step is
+    kept.
 
     Args:
         iterations: steps of gradient descent, 10 as in the paper.
@@ -61,51 +74,108 @@ class RCSLS(Aligner):
     held_out: float = 0.1
     max_neighbours: int = 200_000
 
+    limits: ClassVar[Limits] = {
+        "iterations": "[1, inf)",
+        "lr": "(0, inf)",
+        "neighbourhood": "[1, inf)",
+        "held_out": "[0, 1)",
+        "max_neighbours": "[1, inf)",
+    }
+
     def _fit(self, problem: Problem) -> Alignment:
-        _check(self)
         # The loss is about cosines, so rows have length one here whatever `normalise` left.
         X, Y = unit_rows(problem.X), unit_rows(problem.Y)
         learn, kept = hold_out(problem.pairs, self.held_out, self.seed)
-        weights = source_weights(learn) if self.weigh_sources else np.ones(len(learn))
-        weights = weights / weights.sum()
-        options = {"neighbourhood": self.neighbourhood, "max_neighbours": self.max_neighbours}
-
         state = problem.checkpoint.load()
+        steps, words, validated = self.iterations, len(np.unique(kept[:, 0])), None
+        if 0 < words < ENOUGH:
+            words = len(np.unique(problem.pairs[:, 0]))
+            learn, kept = problem.pairs, problem.pairs[:0]
+            known = None if state is None else state.tensors.get("validated")
+            validated = self._validated(X, Y, problem) if known is None else known
+            steps = _last_good(validated)
         if state is None:
-            W = _start(X, Y, learn, weights)
-            loss, gradient = rcsls_loss(W, X, Y, learn, weights, **options)
-            best, top = W, self._ranks(W, X, Y, kept)
-            lr, first = self.lr, 0
-            history: list[dict[str, Any]] = [_facts(0, loss, top, lr)]
+            now = self._start(X, Y, learn)
+            best, top, first = now.W, self._ranks(now.W, X, Y, kept), 0
+            history: list[dict[str, Any]] = [_facts(0, now.loss, top if validated is None else validated[0], now.lr)]
         else:
-            W, gradient, best = (np.asarray(state.tensors[name]) for name in ("W", "gradient", "best"))
+            W, gradient, best = (np.asarray(state.tensors[name], dtype=np.float64) for name in _MAPS)
             top = np.asarray(state.tensors["top"])
             loss, lr = (float(number) for number in state.tensors["numbers"])
-            first, history = state.step, list(state.facts["history"])
-        for step in range(first, self.iterations):
-            problem.progress("RCSLS", step, self.iterations)
-            tried = W - lr * gradient
-            if self.spectral:
-                tried = _into_ball(tried)
-            new_loss, new_gradient = rcsls_loss(tried, X, Y, learn, weights, **options)
-            if new_loss < loss:
-                W, loss, gradient = tried, new_loss, new_gradient
-                ranks = self._ranks(W, X, Y, kept)
-                best = W if within_one_error(ranks, top) else best
+            now, first, history = _Descent(W, loss, gradient, lr), state.step, list(state.facts["history"])
+        for step in range(first, steps):
+            problem.progress("RCSLS", step, steps)
+            before, (now, tried) = now, self._step(now, X, Y, learn)
+            ranks = top[:0]
+            if now.W is not before.W:
+                ranks = self._ranks(now.W, X, Y, kept)
+                best = now.W if within_one_error(ranks, top) else best
                 top = max(ranks, top, key=_mean)
-            else:
-                lr, ranks = lr / 2, top[:0]
-            history.append(_facts(step + 1, new_loss, ranks, lr))
-            numbers = np.array([loss, lr])
-            tensors = {"W": W, "gradient": gradient, "best": best, "top": top, "numbers": numbers}
+            history.append(_facts(step + 1, tried, ranks if validated is None else validated[step + 1], now.lr))
+            tensors = {"W": now.W, "gradient": now.gradient, "best": best, "top": top}
+            tensors["numbers"] = np.array([now.loss, now.lr])
+            tensors["validated"] = np.zeros((0, 0)) if validated is None else validated
             problem.checkpoint.save(step + 1, tensors, {"history": history})
-        problem.progress("RCSLS", self.iterations, self.iterations)
-        info = {"history": history, "held_out_words": len(np.unique(kept[:, 0]))}
+        problem.progress("RCSLS", steps, steps)
+        info = {"history": history, "held_out_words": words, "folds": 1 if validated is None else _FOLDS}
         return LinearAlignment.learned(W_src=best.astype(np.float32), info=info)
+
+    def _validated(self, X: FloatMatrix, Y: FloatMatrix, problem: Problem) -> Floats:
+        """Reciprocal ranks of all source words after each step, (steps + 1, words), each word of a map without it."""
+        found = []
+        for number, (learn, kept) in enumerate(folds(problem.pairs, _FOLDS, self.seed)):
+            problem.progress("RCSLS, choosing the step", number, _FOLDS)
+            now = self._start(X, Y, learn)
+            ranks = [self._ranks(now.W, X, Y, kept)]
+            for _ in range(self.iterations):
+                before, (now, _) = now, self._step(now, X, Y, learn)
+                ranks.append(ranks[-1] if now.W is before.W else self._ranks(now.W, X, Y, kept))
+            found.append(np.stack(ranks))
+        problem.progress("RCSLS, choosing the step", _FOLDS, _FOLDS)
+        return np.concatenate(found, axis=1)
+
+    def _start(self, X: FloatMatrix, Y: FloatMatrix, learn: IntVector) -> _Descent:
+        W = _rotation(X, Y, learn, self._weights(learn))
+        return _Descent(W, *self._loss(W, X, Y, learn), self.lr)
+
+    def _step(self, now: _Descent, X: FloatMatrix, Y: FloatMatrix, learn: IntVector) -> tuple[_Descent, float]:
+        """The next state, the same map with half the rate if the step raised the loss, and the loss that was tried."""
+        tried = now.W - now.lr * now.gradient
+        if self.spectral:
+            tried = _into_ball(tried)
+        loss, gradient = self._loss(tried, X, Y, learn)
+        if loss < now.loss:
+            return _Descent(tried, loss, gradient, now.lr), loss
+        return dataclasses.replace(now, lr=now.lr / 2), loss
+
+    def _loss(self, W: Floats, X: FloatMatrix, Y: FloatMatrix, learn: IntVector) -> tuple[float, Floats]:
+        options = {"neighbourhood": self.neighbourhood, "max_neighbours": self.max_neighbours}
+        return rcsls_loss(W, X, Y, learn, self._weights(learn), **options)
+
+    def _weights(self, learn: IntVector) -> npt.NDArray[np.float64]:
+        weights = source_weights(learn) if self.weigh_sources else np.ones(len(learn))
+        shares: npt.NDArray[np.float64] = weights / weights.sum()
+        return shares
 
     @staticmethod
     def _ranks(W: Floats, X: FloatMatrix, Y: FloatMatrix, kept: IntVector) -> Ranks:
         return ranked_by_csls(X, Y, kept, W.astype(np.float32))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Descent:
+    """Where gradient descent is: the map, its loss and gradient, and the length of the next step."""
+
+    W: Floats
+    loss: float
+    gradient: Floats
+    lr: float
+
+
+def _last_good(ranks: Floats) -> int:
+    """The last step that ranks the words as well as any, within one standard error: row of (steps + 1, words)."""
+    top = ranks[int(np.argmax(ranks.mean(axis=1)))]
+    return max(step for step, row in enumerate(ranks) if within_one_error(row, top))
 
 
 def rcsls_loss(
@@ -149,7 +219,7 @@ def _mean_of_nearest(queries: Floats, rows: FloatMatrix, k: int) -> Floats:
     return sums
 
 
-def _start(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, weights: npt.NDArray[np.float64]) -> Floats:
+def _rotation(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, weights: npt.NDArray[np.float64]) -> Floats:
     U, _, Vt = np.linalg.svd((X[pairs[:, 0]] * weights[:, None]).T @ Y[pairs[:, 1]])
     W: Floats = U @ Vt
     return W
@@ -169,13 +239,3 @@ def _mean(ranks: Ranks) -> float:
 def _facts(step: int, loss: float, ranks: Ranks, lr: float) -> dict[str, Any]:
     """A step that was taken back has no ranks."""
     return {"step": step, "loss": loss, "held_out_rank": _mean(ranks) if len(ranks) else None, "lr": lr}
-
-
-def _check(settings: RCSLS) -> None:
-    for name in ("iterations", "neighbourhood", "max_neighbours"):
-        if getattr(settings, name) < 1:
-            raise ConfigError(f"{name} must be at least 1, got {getattr(settings, name)}")
-    if settings.lr <= 0:
-        raise ConfigError(f"lr must be above 0, got {settings.lr}")
-    if not 0 <= settings.held_out < 1:
-        raise ConfigError(f"held_out must be at least 0 and below 1, got {settings.held_out}")

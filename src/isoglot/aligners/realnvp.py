@@ -9,7 +9,7 @@ setting here, and docs/density.md gives the measured reason for each choice.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from isoglot.aligners.alignment import Alignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.flow_alignment import FlowAlignment, import_flow
 from isoglot.aligners.procrustes import procrustes
-from isoglot.aligners.selection import Selection
+from isoglot.aligners.selection import OPTIMISERS, SELECT, Selection
 from isoglot.errors import ConfigError
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ STARTS = ("procrustes", "none")
     cost="epochs x pairs through two stacks of small networks: minutes for 5,000 pairs",
     paper="Zhao & Eger 2022",
     iterative=True,
+    requires=("flows",),
 )
 @dataclasses.dataclass(frozen=True)
 class RealNVP(Aligner):
@@ -80,6 +82,17 @@ class RealNVP(Aligner):
     select: str = "semantic"
     score: str = "csls"
     words: int = 10_000
+
+    limits: ClassVar[Limits] = {
+        "couplings": "[1, inf)",
+        "hidden": "[1, inf)",
+        "start": STARTS,
+        "batch": "[1, inf)",
+        "rate": "(0, inf)",
+        "optimiser": OPTIMISERS,
+        "select": SELECT,
+        "words": "[1, inf)",
+    }
 
     def _fit(self, problem: Problem) -> Alignment:
         flow = import_flow()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from isoglot.criteria import semantic_criterion
 from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Retriever
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 
 __all__ = [
@@ -81,9 +82,9 @@ class MuseSupervised(Aligner):
     neighbourhood: int = 10
     backend: str = "auto"
 
+    limits: ClassVar[Limits] = {"frequent": "[1, inf)", "vocabulary": "[1, inf)", "neighbourhood": "[1, inf)"}
+
     def _fit(self, problem: Problem) -> Alignment:
-        if self.keep_seeds < 0:
-            raise ConfigError(f"must not be negative, got {self.keep_seeds}", where="keep_seeds")
         saved = problem.checkpoint.load()
         if saved is None:
             state = Refinement.start(_seed_map(problem.X, problem.Y, problem.pairs, self.balanced))

@@ -17,8 +17,10 @@ from isoglot.errors import ConfigError
 from isoglot.retrieval import Retriever, check_score
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["SELECT", "Selection"]
+__all__ = ["OPTIMISERS", "SELECT", "Selection"]
 
+#: Optimisers of methods that train a network.
+OPTIMISERS = ("rmsprop", "adam")
 SELECT = ("semantic", "structural", "validation", "last")
 #: Share of the pairs that select="validation" keeps back.
 HELD_OUT = 0.1

@@ -21,7 +21,9 @@ from isoglot.aligners.procrustes import procrustes
 from isoglot.criteria import semantic_criterion
 from isoglot.errors import ConfigError
 from isoglot.retrieval import Retriever, check_score
+from isoglot.retrieval.backends import BACKENDS
 from isoglot.retrieval.retriever import EUCLIDEAN_SCORES
+from isoglot.settings import check_settings
 from isoglot.spaces import FloatMatrix, IntVector
 
 __all__ = ["SelfLearning", "annealed", "induce_pairs", "learn_dictionary", "similarity_start"]
@@ -56,6 +58,7 @@ class SelfLearning:
     score: str = "csls"
 
     def __post_init__(self) -> None:
+        check_settings(self, {"backend": BACKENDS, "neighbourhood": "[1, inf)"}, otherwise="(-inf, inf)")
         check_score(self.score)
         if not 0 < self.keep <= 1 or self.grow <= 1:
             raise ConfigError(f"keep must be in (0, 1] and grow above 1, got {self.keep} and {self.grow}")

@@ -60,6 +60,8 @@ def read_settings(name: str, assignments: Sequence[str]) -> dict[str, Any]:
         if not equals:
             raise ConfigError(f"a setting is given as key=value, not {assignment!r}")
         key = key.strip().replace("-", "_")
+        if key in settings:
+            raise ConfigError(f"{key} is given twice", remedy="give it once")
         settings[key] = _value(key, value.strip(), types.get(key, "str"))
     return settings
 

@@ -13,6 +13,7 @@ from isoglot.aligners.aligned import AlignedSpaces
 from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Neighbours
+from isoglot.strings import one_or_many
 
 if TYPE_CHECKING:
     from isoglot.aligners.rerank import Reranker
@@ -48,7 +49,7 @@ class InducedPair:
 
 def translate(
     aligned: AlignedSpaces,
-    words: Iterable[str],
+    words: str | Iterable[str],
     *,
     source: str | None = None,
     target: str | None = None,
@@ -57,7 +58,7 @@ def translate(
     rerank: bool | None = None,
     progress: Progress = silent,
 ) -> list[Translation]:
-    """The k best translations of each word. Words without a vector come back as not known.
+    """The k best translations of each word, or of the one word given. Words without a vector come back as not known.
 
     `rerank`: in the order of the saved re-ranker, whose scores are shares of probability: None where there is one and
     `score` is its own (CSLS), True insists, False keeps the plain order.
@@ -65,7 +66,7 @@ def translate(
     if k < 1:
         raise ConfigError(f"the number of candidates must be at least 1, got {k}")
     source, target = aligned.direction(source, target)
-    asked = list(words)
+    asked = one_or_many(words)
     vectors = [aligned.vector(source, word) for word in asked]
     found = [i for i, vector in enumerate(vectors) if vector is not None]
     answers = [Translation(word, source, target, known=False) for word in asked]

@@ -8,6 +8,7 @@ mappings of word embeddings").
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar, get_args
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from isoglot.aligners.mapping_steps import Dewhiten, MappingSteps, map_in_steps
 from isoglot.aligners.self_learning import SelfLearning, learn_dictionary, similarity_start
 from isoglot.aligners.verdict import judged
 from isoglot.errors import LexiconError
+from isoglot.settings import Limits
 from isoglot.spaces import IntVector
 
 __all__ = ["VecMap", "VecMapIdentical", "VecMapSemi", "VecMapUnsupervised"]
@@ -35,6 +37,8 @@ class _Stepwise(Aligner):
     src_dewhiten: Dewhiten = "src"
     tgt_dewhiten: Dewhiten = "tgt"
     dimensions: int = 0
+
+    limits: ClassVar[Limits] = {"src_dewhiten": get_args(Dewhiten), "tgt_dewhiten": get_args(Dewhiten)}
 
     def keeping_target(self) -> _Stepwise:
         """All re-weighting is the source's, and the target is only rotated.
@@ -81,6 +85,15 @@ class _SelfLearned(_Stepwise):
     threshold: float = 1e-6
     rounds: int = 1000
     backend: str = "auto"
+
+    limits: ClassVar[Limits] = {
+        "cutoff": "[1, inf)",
+        "neighbourhood": "[1, inf)",
+        "keep": "(0, 1]",
+        "grow": "(1, inf)",
+        "patience": "[1, inf)",
+        "rounds": "[1, inf)",
+    }
 
     def _learned(self, problem: Problem, start: IntVector, fixed: IntVector | None = None) -> Alignment:
         settings = SelfLearning(
@@ -169,6 +182,8 @@ class VecMapUnsupervised(_SelfLearned):
     """
 
     start_words: int = 4000
+
+    limits: ClassVar[Limits] = {"start_words": "[1, inf)"}
 
     def _fit(self, problem: Problem) -> Alignment:
         return self._learned(problem, similarity_start(problem.X, problem.Y, self.start_words))

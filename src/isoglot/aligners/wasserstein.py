@@ -12,7 +12,7 @@ Grave, Joulin & Berthet 2019, "Unsupervised alignment of embeddings with Wassers
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from isoglot.aligners.procrustes import procrustes
 from isoglot.aligners.refinement import nearest_rotation, refine_found
 from isoglot.aligners.transport import transport_plan
 from isoglot.aligners.verdict import judged
-from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["WassersteinProcrustes", "convex_start", "stochastic_epoch"]
@@ -40,6 +40,7 @@ BLUR = (0.2, 0.005)
     cost="Frank-Wolfe on start_words² plans, then transport between batches, then refinement",
     paper="Grave et al. 2019",
     iterative=True,
+    requires=("transport",),
 )
 @dataclasses.dataclass(frozen=True)
 class WassersteinProcrustes(Aligner):
@@ -76,9 +77,17 @@ class WassersteinProcrustes(Aligner):
     rounds: int = 10
     frequent: int = 15_000
 
+    limits: ClassVar[Limits] = {
+        "words": "[1, inf)",
+        "batch": "[1, inf)",
+        "largest_batch": "[1, inf)",
+        "steps": "[1, inf)",
+        "learning_rate": "(0, inf)",
+        "epsilon": "(0, inf)",
+        "frequent": "[1, inf)",
+    }
+
     def _fit(self, problem: Problem) -> Alignment:
-        if min(self.start_words, self.start_steps, self.epochs) < 0 or min(self.words, self.batch, self.steps) < 1:
-            raise ConfigError("numbers of words and steps must not be negative, nor batch, words and steps 0")
         saved = problem.checkpoint.load()
         history: list[dict[str, Any]] = list(saved.facts["epochs"]) if saved else []
         state = refine_found(

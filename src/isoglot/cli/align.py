@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.options import FoldCase, Json, Limit, Score
+from isoglot.cli.given import refuse, refuse_doubled
+from isoglot.cli.options import FoldCase, Json, Limit, Score, Swap
+
+if TYPE_CHECKING:
+    from isoglot.aligners.base import Aligner
 
 __all__ = ["align", "demo"]
 
 
 def align(
+    context: typer.Context,
     files: Annotated[
         list[str],
         typer.Argument(
@@ -63,6 +69,7 @@ def align(
     ] = None,
     limit: Limit = 200_000,
     fold_case: FoldCase = False,
+    swap: Swap = False,
     score: Score = "csls",
     rerank: Annotated[
         bool,
@@ -90,7 +97,7 @@ def align(
     """
     from isoglot.aligners.aligned import KIND
     from isoglot.cli.console import notes, print_json, progress_bars, result_table, say
-    from isoglot.cli.inputs import open_lexicon, open_space, parse_aligner
+    from isoglot.cli.inputs import check_different, open_lexicon, open_space, parse_aligner
     from isoglot.cli.outputs import claim
     from isoglot.cli.pivot import align_languages
     from isoglot.errors import ConfigError, LexiconError
@@ -101,10 +108,9 @@ def align(
 
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=normalise, match_dimensions=match_dimensions)
     check_score(score)
+    _check_options(context, chosen, settings or [])
     claim(output, KIND)
     if pivot is not None:
-        if rerank:
-            raise ConfigError("--rerank works with two languages, not with --pivot")
         align_languages(
             files,
             pivot,
@@ -115,6 +121,7 @@ def align(
             fold_case=fold_case,
             seeds=seeds,
             held_out=held_out,
+            score=score,
             json=json,
         )
         return
@@ -123,6 +130,7 @@ def align(
     if len(lexicons or []) > 1:
         raise ConfigError("align takes one --lexicon", remedy="join the files, or name languages with --pivot")
     src, tgt = files
+    check_different(files)
     lexicon = lexicons[0] if lexicons else None
     if sum((lexicon is not None, identical, numerals)) > 1:
         raise ConfigError("--lexicon, --identical and --numerals exclude each other")
@@ -143,6 +151,8 @@ def align(
     with progress_bars() as progress:
         pairs = None if lexicon is None else open_lexicon(lexicon, fold_case=fold_case, progress=progress)
         gold = None if test is None else open_lexicon(test, fold_case=fold_case, progress=progress)
+        if swap:
+            pairs, gold = (None if one is None else one.invert() for one in (pairs, gold))
         source = open_space(src, lang=src_lang, limit=limit, fold_case=fold_case, progress=progress)
         target = open_space(tgt, lang=tgt_lang, limit=limit, fold_case=fold_case, progress=progress)
         if identical or numerals:
@@ -166,8 +176,8 @@ def align(
         outcome.aligned.save(output, progress=progress)
     if outcome.test_coverage is not None:
         notes(outcome.test_coverage.notes(), "test lexicon")
-    if outcome.warning:
-        say(f"warning: {outcome.warning}")
+    for warning in outcome.warnings:
+        say(f"warning: {warning}")
     if json:
         print_json({"output": str(output), **outcome.aligned.info})
         return
@@ -176,6 +186,37 @@ def align(
         say("no figure: all pairs were used for learning; give --test or --held-out to measure")
     first = next((word for word in source.words[200:] if len(word) > 3), source.words[0])
     say(f"aligned in {outcome.seconds['align']:.1f} s, written to {output}; try: isoglot translate {output} {first}")
+
+
+def _check_options(context: typer.Context, chosen: Aligner, settings: Sequence[str]) -> None:
+    """Raise for options that the others leave without effect."""
+    values = context.params
+    unsupervised = chosen.method.supervision == "unsupervised"
+    method = f"--method {chosen.method.name}"
+    refuse_doubled(context, settings)
+    if values["pivot"] is not None:
+        refuse(context, "with --pivot, which takes LANGUAGE=FILE", "src_lang", "tgt_lang")
+        refuse(context, "with --pivot, which learns from --lexicon en-fr=FILE", "identical", "numerals")
+        refuse(context, "with --pivot, which holds words out of each lexicon", "test")
+        refuse(context, "with --pivot: it works with two languages", "rerank")
+        refuse(context, "with --pivot", "swap", remedy="name the lexicon the other way round: fr-en=FILE")
+        if unsupervised:
+            refuse(context, f"with --pivot and {method}, which learns from no pairs", "seeds", "held_out")
+        return
+    found = values["identical"] or values["numerals"]
+    if not values["lexicons"]:
+        if values["test"] is None:
+            refuse(context, "without --lexicon or --test", "swap")
+        if not found:
+            refuse(context, "without --lexicon", "seeds", "held_out")
+    if values["test"] is not None:
+        refuse(context, "with --test, which holds all the test words", "held_out")
+        if unsupervised:
+            refuse(context, f"with {method}, which learns from no pairs, and --test", "lexicons", "seeds")
+    elif values["held_out"] == 0:
+        refuse(context, "with --held-out 0: there are no test words to rank", "score")
+    elif not values["lexicons"] and not values["held_out"]:
+        refuse(context, "without --lexicon, --test or --held-out: there are no test words to rank", "score")
 
 
 def demo(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.recipes.audit_report import Audit, Figure
@@ -86,6 +87,8 @@ def audit(
         raise ConfigError(
             "--links and --base go together", remedy="--base says what the file calls a first word: 0 or 1"
         )
+    require("report", "the report page")
+    require("encoders", "an encoder")
     claim(output)
     split = _segmenters(segmenter)
     with progress_bars() as progress:

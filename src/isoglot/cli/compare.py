@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.options import FoldCase, Json, Limit
+from isoglot.cli.given import refuse
+from isoglot.cli.options import FoldCase, Json, Limit, Swap
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.recipes.compare import Comparison
@@ -16,6 +18,7 @@ __all__ = ["compare_methods"]
 
 
 def compare_methods(
+    context: typer.Context,
     src: Annotated[str, typer.Argument(metavar="A", help="Source vectors: a file, or a catalogue name.")],
     tgt: Annotated[str, typer.Argument(metavar="B", help="Target vectors: a file, or a catalogue name.")],
     lexicon: Annotated[str, typer.Option("--lexicon", "-l", help="Translation pairs: a file, or a catalogue name.")],
@@ -37,6 +40,7 @@ def compare_methods(
     tgt_lang: Annotated[str | None, typer.Option("--tgt-lang", help="Language of B.")] = None,
     limit: Limit = 200_000,
     fold_case: FoldCase = False,
+    swap: Swap = False,
     match_dimensions: Annotated[
         bool, typer.Option("--match-dimensions", help="Reduce the side with more dimensions.")
     ] = False,
@@ -58,7 +62,7 @@ def compare_methods(
     """
     from isoglot.aligners import methods
     from isoglot.cli.console import print_json, progress_bars, say, table
-    from isoglot.cli.inputs import open_lexicon, open_space
+    from isoglot.cli.inputs import check_different, open_lexicon, open_space
     from isoglot.cli.outputs import claim
     from isoglot.errors import ConfigError, LexiconError
     from isoglot.recipes.compare import compare, contenders
@@ -71,15 +75,27 @@ def compare_methods(
     if suite is not None and method:
         raise ConfigError("give --suite or --method, not both")
     chosen = contenders(listed.methods)
+    if test is not None:
+        refuse(context, "with --test, which holds all the test words", "held_out")
+    if not any(methods()[one.method].method.iterative for one in chosen):
+        names = ", ".join(dict.fromkeys(one.method for one in chosen))
+        refuse(context, f"with --method {names}, which makes no random choices", "runs")
     if dry_run:
         rows = [[one.label, methods()[one.method].method.cost] for one in chosen]
         rows += [[label, f"not run: {need}"] for label, need in listed.missing]
+        if json:
+            print_json([{"method": label, "cost": cost} for label, cost in rows])
+            return
         table("Would run", ["method", "cost"], rows)
         return
+    require("report", "the report page")
+    check_different([src, tgt])
     claim(output)
     with progress_bars() as progress:
         pairs = open_lexicon(lexicon, fold_case=fold_case, progress=progress)
         gold = None if test is None else open_lexicon(test, fold_case=fold_case, progress=progress)
+        if swap:
+            pairs, gold = pairs.invert(), None if gold is None else gold.invert()
         source = open_space(src, lang=src_lang, limit=limit, fold_case=fold_case, progress=progress)
         target = open_space(tgt, lang=tgt_lang, limit=limit, fold_case=fold_case, progress=progress)
         train, rest = split_lexicon(pairs, source, target, seeds=seeds, held_out=held_out if gold is None else 0)
@@ -98,6 +114,8 @@ def compare_methods(
             missing=listed.missing,
             progress=progress,
         )
+    for warning in outcome.warnings:
+        say(f"warning: {warning}")
     _write(outcome, output)
     if json:
         print_json(outcome.record())
@@ -109,6 +127,7 @@ def compare_methods(
             "" if row.mean is None else f"{row.mean:.3f}",
             "" if row.interval is None else f"{row.interval[0]:.3f} to {row.interval[1]:.3f}",
             str(len(row.values)),
+            "" if row.spread is None else f"{row.spread[0]:.3f} to {row.spread[1]:.3f}",
             "" if row.seconds is None else f"{row.seconds:.1f}",
             "" if row.megabytes is None else f"{row.megabytes:,.0f}",
             "" if row.p_value is None else p_text(row.p_value).removeprefix("= "),
@@ -117,8 +136,12 @@ def compare_methods(
         for row in outcome.rows
     ]
     title = f"{source.lang or 'source'} to {target.lang or 'target'}, {outcome.n:,} test words, {len(train):,} pairs"
-    head = ["method", "pairs", outcome.metric, "95% interval", "runs", "s", "MB", "p", "note"]
-    table(title, head, rows, right=(2, 4, 5, 6, 7))
+    head = ["method", "pairs", outcome.metric, "95% interval", "runs", "lowest to highest", "s", "MB", "p", "note"]
+    right = [2, 4, 6, 7, 8]
+    if not any(row.spread for row in outcome.rows):
+        head, *rows = [[*line[:5], *line[6:]] for line in (head, *rows)]
+        right = [2, 4, 5, 6, 7]
+    table(title, head, rows, right=right)
     say(f"written: {output / 'comparison.json'}, {output / 'report.html'}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -22,8 +22,14 @@ from isoglot.cli.encoder_options import (
     TgtLang,
     WordMethod,
     WordSettings,
+    refuse_for_links,
 )
+from isoglot.cli.given import refuse, refuse_doubled
 from isoglot.cli.options import Json
+from isoglot.extras import require
+
+if TYPE_CHECKING:
+    from isoglot.encoders.estimate import Estimate
 
 __all__ = ["app"]
 
@@ -39,6 +45,7 @@ def contextual() -> None:
 
 @app.command("extract")
 def extract(
+    context: typer.Context,
     texts: Texts,
     encoder: EncoderName,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
@@ -78,6 +85,8 @@ def extract(
     from isoglot.encoders.linking import check_linking
     from isoglot.encoders.pairs import KIND, extract_to
 
+    require("encoders", "an encoder")
+    refuse_for_links(context, "method", "settings")
     claim(output, KIND)
     chosen = link_settings(settings)
     check_linking(method, chosen)
@@ -88,7 +97,7 @@ def extract(
         tokenised = tokenise(text, segmenter, links=known, links_name=str(links))
         model = open_encoder(encoder, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
         if dry_run:
-            say(estimate_encoding(model, [*tokenised.src, *tokenised.tgt]).sentence())
+            _tell_cost(estimate_encoding(model, [*tokenised.src, *tokenised.tgt]), json)
             return
         found = extract_to(output, model, tokenised, method=method, settings=chosen, progress=progress)
     facts = {
@@ -109,6 +118,7 @@ def extract(
 
 @app.command("align")
 def align(
+    context: typer.Context,
     texts: Texts,
     encoder: EncoderName,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
@@ -172,18 +182,24 @@ def align(
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=normalise, match_dimensions=False)
     if level not in ("sentence", "word"):
         raise ConfigError(f"unknown level {level!r}", where="--level", remedy="one of: sentence, word")
-    if links is not None and level != "word":
-        raise ConfigError("--links are links of words", remedy="give --level word too")
+    require("encoders", "an encoder")
+    refuse_doubled(context, settings or [])
     linking = link_settings(word_settings)
     check_linking(word_method, linking)
+    if level == "sentence":
+        of_words = ("word_method", "word_settings", "links", "base", "segmenter")
+        refuse(context, "with --level sentence, which looks at no words", *of_words, remedy="give --level word too")
+    refuse_for_links(context, "word_method", "word_settings")
     claim(output, KIND)
     known = open_links(links, base)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
         model = open_encoder(encoder, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
+        if len(model.layers.numbers) == 1 and chosen.method.linear:
+            require("sentence-models", "saving an aligned encoder")
         if dry_run:
             tokenised = tokenise(text, segmenter)
-            say(estimate_encoding(model, [*tokenised.src, *tokenised.tgt]).sentence())
+            _tell_cost(estimate_encoding(model, [*tokenised.src, *tokenised.tgt]), json)
             return
         outcome = align_and_test(
             model,
@@ -216,4 +232,17 @@ def align(
         say("no figure: all lines were used for learning; give --held-out to measure")
     if reason is not None:
         say(f"note: it loads as an Isoglot encoder only: {reason}")
+    if reason is None:
+        say(f'in sentence-transformers: SentenceTransformer("{output}").encode(texts, task="{src}"), or task="{tgt}"')
     say(f"written to {output}")
+
+
+def _tell_cost(cost: Estimate, json: bool) -> None:
+    import dataclasses
+
+    from isoglot.cli.console import print_json, say
+
+    if json:
+        print_json(dataclasses.asdict(cost))
+    else:
+        say(cost.sentence())

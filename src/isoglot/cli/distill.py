@@ -8,12 +8,15 @@ from typing import Annotated
 import typer
 
 from isoglot.cli.encoder_options import Cache, Device, Dtype, EncoderName, Layer, Pooling, Segmenter
+from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 __all__ = ["distill"]
 
 
 def distill(
+    ctx: typer.Context,
     texts: Annotated[
         list[str],
         typer.Argument(
@@ -112,8 +115,12 @@ def distill(
         max_words=limit, segmenter=segmenter, lower=lower, min_tokens=min_tokens, min_sentences=min_sentences,
         max_sentences=sentences, seed=seed,
     )  # fmt: skip
-    if occurrences is not None and method != "aggregate":
-        raise ConfigError("--occurrences is for --method aggregate")
+    if method == "aggregate":
+        learned = ("context", "leave_out", "negatives", "sample", "rate", "batch", "epochs", "repeats")
+        refuse(ctx, "with --method aggregate, which takes means and learns nothing", *learned)
+    else:
+        refuse(ctx, f"with --method {method}: it is for aggregate", "occurrences")
+    require("encoders", "an encoder")
     claim(output, KIND)
     files = [read_text_argument(text, encoding) for text in texts]
     langs = [file.lang for file in files]
@@ -143,8 +150,12 @@ def distill(
         for cost in costs:
             say(cost.sentence())
         return
+    warnings = [f"{lang}: {one.figures['warning']}" for lang, one in done.items() if one.figures.get("warning")]
+    for warning in warnings:
+        say(f"warning: {warning}")
     if json:
-        print_json({"output": str(output), "languages": {lang: dict(one.figures) for lang, one in done.items()}})
+        languages = {lang: dict(one.figures) for lang, one in done.items()}
+        print_json({"output": str(output), "languages": languages, "warnings": warnings})
         return
     rows = [
         [

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from isoglot.cli.given import given, refuse
+from isoglot.extras import require
+
 if TYPE_CHECKING:
     from isoglot.encoders import Encoder
     from isoglot.lexicons import ParallelText, WordLinks
@@ -34,6 +37,8 @@ __all__ = [
     "open_encoders",
     "open_links",
     "open_parallel",
+    "refuse_for_aligned",
+    "refuse_for_links",
 ]
 
 EncoderName = Annotated[
@@ -92,6 +97,7 @@ def open_encoder(
     cache: Path | None = None,
 ) -> Encoder:
     """One encoder for both languages, without any maps."""
+    require("encoders", "an encoder")
     from isoglot.encoders import Encoder
     from isoglot.encoders.maps import is_aligned_folder
     from isoglot.errors import ConfigError
@@ -128,6 +134,23 @@ def open_encoders(
     return first, second
 
 
+def refuse_for_aligned(context: typer.Context, encoder: str) -> None:
+    """An aligned encoder has its own layer and pooling: raise if others are asked for."""
+    from isoglot.encoders.maps import is_aligned_folder
+
+    if is_aligned_folder(Path(encoder)):
+        names = [name for name in ("layer", "pooling") if name in context.params]
+        refuse(context, f"with the aligned encoder {encoder}, which has its own", *names)
+
+
+def refuse_for_links(context: typer.Context, *names: str) -> None:
+    """Raise for options of a word alignment beside links that are given, and for --base without them."""
+    if given(context, "links"):
+        refuse(context, "with --links, which take the place of a word alignment", *names)
+    else:
+        refuse(context, "without --links", "base")
+
+
 def open_parallel(
     texts: Sequence[str],
     progress: Progress,
@@ -146,6 +169,9 @@ def open_parallel(
         first, dash, second = texts[0].removeprefix("parallel/").partition("-")
         if not dash:
             raise ConfigError(f"unknown parallel text {texts[0]!r}", remedy="name it like parallel/en-de")
+        for option, value in (("--src-lang", src_lang), ("--tgt-lang", tgt_lang)):
+            if value is not None:
+                raise ConfigError(f"{option} has no effect with {texts[0]}, which names its languages")
         text = catalogue.load_parallel(first, second, progress=progress)
     elif len(texts) == 2:
         languages = [given or guess_language(name) for given, name in zip((src_lang, tgt_lang), texts, strict=True)]
@@ -188,5 +214,8 @@ def link_settings(assignments: Sequence[str] | None) -> dict[str, Any]:
             except ValueError:
                 continue
             break
-        settings[key.strip().replace("-", "_")] = number
+        name = key.strip().replace("-", "_")
+        if name in settings:
+            raise ConfigError(f"{name} is given twice", remedy="give it once")
+        settings[name] = number
     return settings

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from isoglot.cli.options import Aligned, FoldCase, From, Json, Score, To
+from isoglot.cli.given import refuse
+from isoglot.cli.options import Aligned, FoldCase, From, Json, Score, Swap, To
 
 __all__ = ["app"]
 
@@ -21,6 +22,7 @@ def evaluate() -> None:
 
 @app.command("bli")
 def bilingual_lexicon_induction(
+    context: typer.Context,
     folder: Aligned,
     lexicon: Annotated[str, typer.Option("--lexicon", "-l", help="Gold translations: a file or a catalogue name.")],
     source: From = None,
@@ -32,6 +34,7 @@ def bilingual_lexicon_induction(
     identical: Annotated[str, typer.Option("--identical", help="keep or remove pairs of identical form.")] = "keep",
     backend: Annotated[str, typer.Option("--backend", help="exact, int8, faiss or usearch.")] = "exact",
     fold_case: FoldCase = False,
+    swap: Swap = False,
     against: Annotated[
         Path | None,
         typer.Option("--against", help="Another aligned folder: test whether the difference is significant."),
@@ -61,10 +64,15 @@ def bilingual_lexicon_induction(
     from isoglot.cli.inputs import open_lexicon
     from isoglot.errors import ConfigError
     from isoglot.files import atomic_path, check_writable
+    from isoglot.recipes.doubts import few_words
     from isoglot.retrieval import check_score
+    from isoglot.retrieval.backends import check_backend
     from isoglot.tasks import Result, bli, paired_test
 
     check_score(score)
+    check_backend(backend)
+    if not score.startswith("csls"):
+        refuse(context, f"with --score {score}", "neighbourhood")
     if identical not in ("keep", "remove"):
         raise ConfigError(f"--identical takes keep or remove, not {identical!r}")
     if per_word is not None:
@@ -74,6 +82,7 @@ def bilingual_lexicon_induction(
     outcomes: list[list[Result]] = []
     with progress_bars() as progress:
         gold = open_lexicon(lexicon, fold_case=fold_case, progress=progress, languages=(first, second))
+        gold = gold.invert() if swap else gold
         for place, aligned in zip((folder, against), systems, strict=False):
             names = aligned.direction(first, second)
             known_means = set(aligned.means)
@@ -99,8 +108,11 @@ def bilingual_lexicon_induction(
             lines = (json_format.dumps(dict(item), ensure_ascii=False) for item in outcomes[0][0].per_item)
             temporary.write_text("".join(line + "\n" for line in lines), "utf-8")
     comparison = paired_test(outcomes[0][0], outcomes[1][0], seed=seed) if against is not None else None
+    warnings = few_words(outcomes[0])
+    for warning in warnings:
+        say(f"warning: {warning}")
     if json:
-        document: dict[str, object] = {"results": [result.record() for result in outcomes[0]]}
+        document: dict[str, object] = {"results": [result.record() for result in outcomes[0]], "warnings": warnings}
         if comparison is not None:
             document["against"] = {"results": [r.record() for r in outcomes[1]], "paired_test": comparison.record()}
         print_json(document)

@@ -19,8 +19,10 @@ from isoglot.cli.encoder_options import (
     SrcLang,
     Texts,
     TgtLang,
+    refuse_for_aligned,
 )
 from isoglot.cli.options import Json, Score
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.tasks import Result
@@ -32,6 +34,7 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="For drawing and for in
 
 
 def tatoeba(
+    context: typer.Context,
     texts: Texts,
     encoder: EncoderName,
     score: Annotated[str, typer.Option("--score", help="cosine, margin or csls.")] = "cosine",
@@ -66,6 +69,8 @@ def tatoeba(
 
     if score not in TATOEBA_SCORES:
         raise ConfigError(f"unknown score {score!r}", where="--score", remedy=f"one of: {', '.join(TATOEBA_SCORES)}")
+    require("encoders", "an encoder")
+    refuse_for_aligned(context, encoder)
     _check_per_item(per_item)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
@@ -119,6 +124,8 @@ def cbli(
     _check_per_item(per_item)
     known = None if alignment is None else Alignment.load(alignment)
     chosen = None if method is None else aligner(method, {"seed": seed})
+    if chosen is not None:
+        chosen.check_extras()
     found = ContextualPairs.load(pairs)
     with progress_bars() as progress:
         if chosen is not None:
@@ -155,6 +162,7 @@ def word_alignment(
 
 
 def rfeval(
+    context: typer.Context,
     folder: Annotated[Path, typer.Argument(metavar="WMT", help="Folder of a WMT metrics task (DA-seglevel.csv, ...).")],
     encoder: EncoderName,
     pair: Annotated[str, typer.Option("--pair", help="Language pair, e.g. de-en.")],
@@ -184,6 +192,8 @@ def rfeval(
     from isoglot.recipes.contextual import judge_translations
     from isoglot.tasks import read_wmt
 
+    require("encoders", "an encoder")
+    refuse_for_aligned(context, encoder)
     _check_per_item(per_item)
     segments = read_wmt(folder, pair, unescape=True)
     src, _, tgt = pair.partition("-")

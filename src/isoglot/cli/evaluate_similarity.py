@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.encoder_options import Cache, Device, Dtype, Layer, Pooling
+from isoglot.cli.encoder_options import Cache, Device, Dtype, Layer, Pooling, refuse_for_aligned
+from isoglot.cli.given import refuse
 from isoglot.cli.options import FoldCase, From, Json, To
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.progress import Progress
@@ -20,6 +22,7 @@ __all__ = ["similarity"]
 
 
 def similarity(
+    context: typer.Context,
     words: Annotated[
         str,
         typer.Argument(
@@ -98,11 +101,22 @@ def similarity(
     given = vectors or []
     if bool(given) == (encoder is not None):
         raise ConfigError("give either vectors or --encoder", remedy="for example: vectors/en")
+    folder = len(given) == 1 and Path(given[0], "isoglot.json").is_file()
+    if encoder is None:
+        refuse(context, "without --encoder", "layer", "pooling", "device", "dtype", "cache")
+        if folder:
+            refuse(context, f"with the aligned folder {given[0]}: see --from and --to", "src_lang", "tgt_lang")
+            refuse(context, f"with the aligned folder {given[0]}, which is read whole", "limit")
+        elif len(given) < 2:
+            refuse(context, f"with {given[0]} alone: it is for a second file", "tgt_lang")
+    else:
+        refuse(context, "with --encoder, which encodes just the words of SET as they are", "limit", "fold_case")
+        require("encoders", "an encoder")
+        refuse_for_aligned(context, encoder)
     if per_item is not None:
         check_writable(per_item)
     with progress_bars() as progress:
         pairs, lang = _open_pairs(words, gold, column, progress)
-        folder = len(given) == 1 and Path(given[0], "isoglot.json").is_file()
         if not folder and (source is not None or target is not None):
             raise ConfigError("--from and --to are for a folder of aligned languages", remedy="leave them out")
         if folder:

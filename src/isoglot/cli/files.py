@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from isoglot.cli.options import Aligned, FoldCase, Json
+from isoglot.extras import require
 
 __all__ = ["convert", "export", "info"]
 
@@ -58,9 +59,12 @@ def convert(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.inputs import open_space
     from isoglot.files import check_writable
+    from isoglot.spaces.load import output_format
     from isoglot.spaces.normalise import Normaliser, parse_steps
 
     steps = parse_steps(normalise or "")
+    if output_format(output, format).name == "gensim":
+        require("gensim", "writing gensim KeyedVectors")
     check_writable(output)
     with progress_bars() as progress:
         space = open_space(source, lang=None, limit=limit, fold_case=fold_case, progress=progress)
@@ -105,6 +109,8 @@ def export(
     endings = {"text": ".vec", "binary": ".bin", "kv": ".kv"}
     if format not in (*endings, "static-model"):
         raise ConfigError(f"unknown export format {format!r}", remedy=f"one of: {', '.join(endings)}, static-model")
+    if format == "kv":
+        require("gensim", "writing gensim KeyedVectors")
     check_writable(output)
     aligned = AlignedSpaces.load(folder)
     written: list[str] = []

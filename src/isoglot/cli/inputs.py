@@ -19,7 +19,7 @@ from isoglot.progress import Progress
 from isoglot.spaces import Space
 from isoglot.spaces.load import load_space
 
-__all__ = ["named_text", "open_lexicon", "open_space", "parse_aligner"]
+__all__ = ["check_different", "named_text", "open_lexicon", "open_space", "parse_aligner"]
 
 
 def named_text(text: str) -> tuple[str, Path]:
@@ -33,6 +33,15 @@ def named_text(text: str) -> tuple[str, Path]:
     if not lang:
         raise ConfigError("the file's name tells no language", where=name, remedy=f"name it: en={name}")
     return lang, path
+
+
+def check_different(names: Sequence[str]) -> None:
+    """Raise if a file is given twice: a language aligned with itself looks perfect."""
+    for i, name in enumerate(names):
+        for other in names[:i]:
+            same = Path(name).exists() and Path(other).exists() and Path(name).samefile(other)
+            if name == other or same:
+                raise ConfigError("is given twice, as two languages", where=name, remedy="name another file")
 
 
 def open_space(text: str, *, lang: str | None, limit: int | None, fold_case: bool, progress: Progress) -> Space:
@@ -74,7 +83,9 @@ def parse_aligner(
     if match_dimensions:
         settings["match_dimensions"] = True
     settings.update(read_settings(name, assignments))
-    return aligner(name, settings)
+    chosen = aligner(name, settings)
+    chosen.check_extras()
+    return chosen
 
 
 def _in_catalogue(text: str) -> bool:

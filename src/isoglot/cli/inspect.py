@@ -6,12 +6,14 @@ from typing import Annotated
 
 import typer
 
-from isoglot.cli.options import FoldCase, Json
+from isoglot.cli.given import refuse
+from isoglot.cli.options import FoldCase, Json, Swap
 
 __all__ = ["inspect_spaces"]
 
 
 def inspect_spaces(
+    context: typer.Context,
     src: Annotated[str, typer.Argument(metavar="A", help="Source vectors: a file or a catalogue name.")],
     tgt: Annotated[str, typer.Argument(metavar="B", help="Target vectors: a file or a catalogue name.")],
     lexicon: Annotated[
@@ -25,6 +27,7 @@ def inspect_spaces(
         int, typer.Option("--limit", min=3, help="Read only this many words of each file (most frequent first).")
     ] = 50_000,
     fold_case: FoldCase = False,
+    swap: Swap = False,
     json: Json = False,
 ) -> None:
     """Tell how alike two spaces are before aligning them, and which methods will probably work.
@@ -37,9 +40,12 @@ def inspect_spaces(
       isoglot inspect wiki.en.vec wiki.fr.vec -l en-fr.txt --json
     """
     from isoglot.cli.console import print_json, print_line, progress_bars, table
-    from isoglot.cli.inputs import open_lexicon, open_space
+    from isoglot.cli.inputs import check_different, open_lexicon, open_space
     from isoglot.criteria import inspect_pair
 
+    if lexicon is None:
+        refuse(context, "without --lexicon", "swap")
+    check_different([src, tgt])
     with progress_bars() as progress:
         source, target = (
             open_space(name, lang=None, limit=limit, fold_case=fold_case, progress=progress) for name in (src, tgt)
@@ -48,6 +54,7 @@ def inspect_spaces(
         if lexicon is not None:
             languages = (source.lang, target.lang)
             pairs = open_lexicon(lexicon, fold_case=fold_case, progress=progress, languages=languages)
+            pairs = pairs.invert() if swap else pairs
         report = inspect_pair(source, target, pairs, words=words, progress=progress)
     if json:
         print_json(report.record())

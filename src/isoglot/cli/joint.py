@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 __all__ = ["app"]
 
@@ -83,6 +85,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only look at the texts 
 
 @app.command("train")
 def train(
+    context: typer.Context,
     texts: Texts,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
     lexicon: LexiconOption = None,
@@ -145,6 +148,7 @@ def train(
     from isoglot.lexicons import Lexicon
     from isoglot.recipes.joint import joint_align
 
+    _check_options(context)
     claim(output, KIND)
     with progress_bars() as progress:
         job = read_job(
@@ -188,6 +192,20 @@ def train(
     say(f"written to {output}; try: isoglot joint inspect {output}")
 
 
+def _check_options(context: typer.Context) -> None:
+    """Raise for options of `train` that the others leave without effect."""
+    values = context.params
+    refine = values["refine"] or ("rcsls" if values["lexicon"] else "none")
+    if values["variant"] == "supervised":
+        refuse(context, "with --variant supervised, which keeps the languages' words apart", "gamma")
+        if values["model"] != "cbow":
+            refuse(context, "with --variant supervised, which trains by cbow", "model")
+    if refine == "none":
+        refuse(context, "without --refine: nothing is brought into another space", "pivot")
+        if values["test"] and values["variant"] == "joint" and values["gamma"] != "auto":
+            refuse(context, "with --refine none, --gamma and --test: nothing learns from it", "lexicon")
+
+
 @app.command("inspect")
 def inspect(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder written by `isoglot joint`.")],
@@ -208,6 +226,8 @@ def inspect(
     from isoglot.cli.console import print_json, say, table
     from isoglot.recipes.joint_report import look_at, write_joint_page
 
+    if page is not None or not json:
+        require("report", "the page")
     found = look_at(folder, examples)
     if json:
         print_json(found.record())
@@ -267,6 +287,7 @@ def ablate(
     from isoglot.cli.outputs import claim
     from isoglot.recipes.joint_ablation import run_ablation, write_ablation
 
+    require("report", "the report page")
     claim(output)
     with progress_bars() as progress:
         job = read_job(

@@ -46,24 +46,30 @@ def align_languages(
     fold_case: bool,
     seeds: int | None,
     held_out: int | None,
+    score: str,
     json: bool,
 ) -> None:
     """Parse, run, print; see `isoglot.recipes.pivot`."""
     from isoglot.cli.console import print_json, progress_bars, say, table
-    from isoglot.cli.inputs import open_space
+    from isoglot.cli.inputs import check_different, open_space
     from isoglot.recipes.pivot import align_to_pivot
 
     files = named_files(arguments)
     if pivot not in files:
         raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(files)}")
+    check_different(list(files.values()))
     with progress_bars() as progress:
         pairs = _lexicons(list(files), pivot, lexicons, fold_case, progress)
         spaces = {
             name: open_space(file, lang=name, limit=limit, fold_case=fold_case, progress=progress)
             for name, file in files.items()
         }
-        outcome = align_to_pivot(spaces, pivot, chosen, pairs, seeds=seeds, held_out=held_out, progress=progress)
+        outcome = align_to_pivot(
+            spaces, pivot, chosen, pairs, seeds=seeds, held_out=held_out, score=score, progress=progress
+        )
         outcome.aligned.save(output, progress=progress)
+    for warning in outcome.warnings:
+        say(f"warning: {warning}")
     if json:
         print_json({"output": str(output), **outcome.aligned.info})
         return
@@ -100,7 +106,10 @@ def _lexicons(
         label, equals, file = text.partition("=")
         if not equals or label not in pairs:
             raise ConfigError(f"with --pivot a lexicon is named, as {pivot}-xx=FILE, not {text!r}")
-        found[pairs[label]] = open_lexicon(file, fold_case=fold_case, progress=progress, languages=pairs[label])
+        a, b = pairs[label]
+        if (a, b) in found or (b, a) in found:
+            raise ConfigError(f"two lexicons for {a} and {b}", remedy="join the files")
+        found[a, b] = open_lexicon(file, fold_case=fold_case, progress=progress, languages=(a, b))
     for a, b in itertools.combinations([pivot, *(name for name in names if name != pivot)], 2):
         name = f"lexicon/{a}-{b}"
         if (a, b) not in found and (b, a) not in found and catalogue.has_entry(name):

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoglot.cli.encoder_options import SrcLang, TgtLang
+from isoglot.cli.encoder_options import SrcLang, TgtLang, refuse_for_aligned
+from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.encoders.projection import Projection
@@ -19,6 +21,7 @@ __all__ = ["project"]
 
 
 def project(
+    context: typer.Context,
     labels: Annotated[Path, typer.Argument(metavar="LABELS", help="CoNLL file: a word and its label a line.")],
     src: Annotated[Path, typer.Argument(metavar="SRC", help="The same sentences, one a line, words parted by blanks.")],
     tgt: Annotated[Path, typer.Argument(metavar="TGT", help="Their translations, line by line.")],
@@ -83,6 +86,7 @@ def project(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import open_encoders
     from isoglot.encoders.linking import link_text
+    from isoglot.encoders.maps import is_aligned_folder
     from isoglot.encoders.projection import label_scheme, project_text
     from isoglot.errors import InputError
     from isoglot.files import check_writable
@@ -91,6 +95,14 @@ def project(
     from isoglot.lexicons.conll import read_conll, write_conll
 
     _check_choice(links, base, encoder, method, layer)
+    if encoder is not None:
+        require("encoders", "an encoder")
+    if encoder is None:
+        refuse(context, "with --links", "src_lang", "tgt_lang")
+    elif is_aligned_folder(Path(encoder)):
+        refuse_for_aligned(context, encoder)
+    else:
+        refuse(context, f"with {encoder}, which is one encoder for all languages", "src_lang", "tgt_lang")
     written = _default_output(tgt) if output is None else output
     _check_output(written, [path for path in (labels, src, tgt, links) if path is not None])
     check_writable(written)
@@ -99,6 +111,8 @@ def project(
     sentences = read_conll(labels, column=column, word_column=word_column, strip_prefix=strip_prefix)
     _check_words(sentences, labels, source_words, src)
     chosen = label_scheme(sentences, scheme, outside=outside, where=str(labels))
+    if chosen == "plain":
+        refuse(context, "with plain labels (--scheme): they have no spans", "max_gap")
     if links is not None:
         found = read_links(links, base=base or 0)
         check_links(found, [len(words) for words in source_words], [len(words) for words in target_words], str(links))

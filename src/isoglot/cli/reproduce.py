@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 __all__ = ["app"]
 
@@ -61,7 +62,11 @@ def density(
     count = available_threads(workers)
     say(f"{len(list(grid.jobs())):,} alignments, about {grid.minutes() / count:.0f} minutes with {count} processes")
     if dry_run:
+        if json:
+            print_json({"alignments": len(list(grid.jobs())), "minutes": grid.minutes() / count})
         return
+    require("report", "the report page")
+    require("flows", "the density methods")
     claim(output)
     with progress_bars() as progress:
         outcomes = run_grid(grid, output, workers=count, progress=progress)

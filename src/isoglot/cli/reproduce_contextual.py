@@ -10,6 +10,7 @@ import typer
 
 from isoglot.cli.encoder_options import Layer
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.recipes.contextual_report import Table
@@ -43,7 +44,7 @@ def contextual(
       isoglot reproduce contextual -o contextual
       isoglot reproduce contextual --languages de --train 1000 --test 200 -o quick
     """
-    from isoglot.cli.console import progress_bars, say
+    from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.outputs import claim
     from isoglot.recipes.contextual_report import retrieval_rows
     from isoglot.recipes.contextual_tables import VARIANTS, retrieval_table
@@ -53,7 +54,11 @@ def contextual(
     minutes = len(chosen) * (train + test) * 2 * 3 / 400 / 60
     say(f"{len(chosen) * len(VARIANTS)} alignments; a model like MiniLM takes about {minutes:.0f} minutes on 2 cores")
     if dry_run:
+        if json:
+            print_json({"alignments": len(chosen) * len(VARIANTS), "minutes": minutes})
         return
+    require("report", "the report page")
+    require("encoders", "an encoder")
     claim(output)
     with progress_bars() as progress:
         records = retrieval_table(
@@ -106,6 +111,8 @@ def word_alignment(
     from isoglot.recipes.contextual_report import word_alignment_rows
     from isoglot.recipes.contextual_tables import TRAIN, shuffled, word_alignment_table
 
+    require("report", "the report page")
+    require("encoders", "an encoder")
     claim(output)
     found = sorted(folder.glob("*.src-tgt"))
     if not found:
@@ -158,6 +165,8 @@ def rfeval(
     from isoglot.recipes.contextual_report import evaluation_rows
     from isoglot.recipes.contextual_tables import evaluation_table
 
+    require("report", "the report page")
+    require("encoders", "an encoder")
     claim(output)
     chosen = [pair.strip() for pair in pairs.split(",") if pair.strip()]
     with progress_bars() as progress:

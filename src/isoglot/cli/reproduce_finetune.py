@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.lexicons import ParallelText
@@ -85,7 +86,11 @@ def finetune(
     say(f"{len(chosen)} trainings; an encoder like MiniLM takes about {minutes:.0f} minutes on 2 idle cores")
     others = {} if tatoeba is None else tatoeba_texts(tatoeba, {*languages[0], *languages[1]})
     if dry_run:
+        if json:
+            print_json({"trainings": len(chosen), "minutes": minutes})
         return
+    require("report", "the report page")
+    require("training", "training an encoder")
     claim(output)
     with TrainingView() as view, progress_bars() as progress:
         records = finetune_table(

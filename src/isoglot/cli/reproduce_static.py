@@ -11,6 +11,7 @@ from typer.core import TyperCommand
 
 from isoglot.cli.encoder_options import Cache, Device
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.lexicons import Lexicon, ParallelText
@@ -166,6 +167,8 @@ def static_contextual(
         device,
         cache,
     )
+    require("report", "the report page")
+    require("training", "training an encoder")
     claim(output)
     others = [lang for lang in langs if lang != pivot]
     with TrainingView() as view, progress_bars() as progress:

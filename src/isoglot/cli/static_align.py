@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from isoglot.cli.given import refuse_doubled
 from isoglot.cli.options import FoldCase, Json, Limit
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ __all__ = ["static_align"]
 
 
 def static_align(
+    context: typer.Context,
     vectors: Annotated[
         list[str],
         typer.Argument(metavar="DIR | LANG=FILE...", help="A folder of `isoglot distill`, or vectors as en=FILE."),
@@ -85,13 +87,15 @@ def static_align(
     """
     from isoglot.aligners.aligned import KIND
     from isoglot.cli.console import print_json, progress_bars, say
-    from isoglot.cli.inputs import open_space, parse_aligner
+    from isoglot.cli.inputs import check_different, open_space, parse_aligner
     from isoglot.cli.outputs import claim
     from isoglot.errors import ConfigError
     from isoglot.recipes.induction import check_inducer
     from isoglot.recipes.static_alignment import CRITERIA, align_static, remove_work
 
+    refuse_doubled(context, settings or [])
     files = _files(vectors)
+    check_different(list(files.values()))
     if pivot not in files:
         raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(files)}")
     others = named_files(from_vectors or [], "--from-vectors")
@@ -205,5 +209,8 @@ def _lexicons(
         if not equals or label not in pairs:
             remedy = f"the pairs are: {', '.join(f'{pivot}-{lang}' for lang in others)}"
             raise ConfigError(f"a test dictionary is given as {pivot}-xx=FILE, not {text!r}", remedy=remedy)
-        found[pairs[label]] = open_lexicon(file, fold_case=fold_case, progress=progress, languages=pairs[label])
+        a, b = pairs[label]
+        if (a, b) in found or (b, a) in found:
+            raise ConfigError(f"two test dictionaries for {a} and {b}", remedy="join the files")
+        found[a, b] = open_lexicon(file, fold_case=fold_case, progress=progress, languages=pairs[label])
     return found

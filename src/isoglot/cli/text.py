@@ -129,17 +129,21 @@ def _segmenters(given: Sequence[str], langs: Sequence[str]) -> dict[str, str]:
     """The segmenter of each language: `zh=jieba` for one, `icu` for all others."""
     from isoglot.errors import ConfigError
 
-    default = "icu"
-    own = {}
+    default: str | None = None
+    own: dict[str, str] = {}
     for text in given:
         lang, equals, name = text.partition("=")
+        if default is not None if not equals else lang in own:
+            raise ConfigError("two segmenters for the same texts", where=f"--segmenter {text}", remedy="give one")
         if not equals:
             default = text
         elif lang in langs:
             own[lang] = name
         else:
             raise ConfigError(f"there is no text of {lang!r}", where=f"--segmenter {text}")
-    return {lang: own.get(lang, default) for lang in langs}
+    if default is not None and len(own) == len(langs):
+        raise ConfigError("has no effect: every text has a segmenter of its own", where=f"--segmenter {default}")
+    return {lang: own.get(lang, default or "icu") for lang in langs}
 
 
 def _print_tables(reports: Sequence[TextReport], shared: Sequence[Overlap]) -> None:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.encoder_options import Device
+from isoglot.cli.given import refuse, refuse_doubled
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.training.settings import Recipe
@@ -27,6 +29,7 @@ Words = Annotated[bool, typer.Option("--words", help="Look up words in context t
 
 
 def train_encoder(
+    context: typer.Context,
     recipe: Annotated[
         Path | None, typer.Argument(metavar="RECIPE.toml", help="All options in a file; those given here go first.")
     ] = None,
@@ -106,6 +109,9 @@ def train_encoder(
     """
     from isoglot.training.settings import read_recipe, recipe_of
 
+    refuse_doubled(context, settings or [])
+    if any(one.partition("=")[0].strip() == "steps" for one in settings or []):
+        refuse(context, "with --set steps", "epochs")
     given = _given(
         encoder=encoder,
         preset=preset,
@@ -151,6 +157,9 @@ def _run(recipe: Recipe, *, words: bool, device: str, dry_run: bool, json: bool)
     from isoglot.recipes.finetune import estimate, fine_tune, prepare
     from isoglot.training.journal import Stopped
 
+    require("training", "training an encoder")
+    if recipe.settings.lora:
+        require("adapters", "training with low-rank adapters")
     # Of several processes one speaks.
     speaks = os.environ.get("RANK", "0") == "0"
     if speaks and not dry_run:
@@ -248,6 +257,8 @@ def assigned(assignments: Sequence[str] | None, option: str, texts: Collection[s
         if not equals:
             raise ConfigError(f"a setting is given as key=value, not {one!r}", where=option)
         key = name.replace("-", "_")
+        if key in found:
+            raise ConfigError(f"{key} is given twice", where=option)
         found[key] = value if key in texts else _read(value)
     return found
 

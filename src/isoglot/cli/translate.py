@@ -115,9 +115,14 @@ def lexicon(
     from isoglot.aligners.aligned import AlignedSpaces
     from isoglot.aligners.translate import induce
     from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.errors import InputError
     from isoglot.files import check_writable
     from isoglot.lexicons import Lexicon
+    from isoglot.retrieval import check_score
+    from isoglot.retrieval.backends import check_backend
 
+    check_score(score)
+    check_backend(backend)
     check_writable(output)
     aligned = AlignedSpaces.load(folder)
     first, second = aligned.direction(source, target)
@@ -137,6 +142,12 @@ def lexicon(
         )
     if set(aligned.means) != known_means:
         aligned.save_means(folder)
+    if not pairs:
+        raise InputError(
+            f"no pair of {first} and {second} is mutual and sure enough; nothing written",
+            where=str(output),
+            remedy="lower --min-confidence, or leave --mutual out",
+        )
     induced = Lexicon([(pair.source, pair.target) for pair in pairs], first, second)
     induced.save(output, confidence=[pair.confidence for pair in pairs])
     share = sum(pair.mutual for pair in pairs) / max(len(pairs), 1)

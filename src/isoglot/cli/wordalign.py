@@ -18,8 +18,11 @@ from isoglot.cli.encoder_options import (
     Texts,
     TgtLang,
     WordSettings,
+    refuse_for_aligned,
 )
+from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
+from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.encoders import Encoder
@@ -30,6 +33,7 @@ __all__ = ["wordalign"]
 
 
 def wordalign(
+    context: typer.Context,
     texts: Texts,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; default: standard output.")
@@ -103,6 +107,12 @@ def wordalign(
     check_linking(method, chosen)
     if method in METHODS and encoder is None:
         raise ConfigError(f"{method} compares vectors: it needs --encoder", remedy="or take a statistical one: -m hmm")
+    if method in MODELS:
+        of_encoders = ("encoder", "layer", "pooling", "device", "dtype", "cache")
+        refuse(context, f"with --method {method}, which counts words and takes no encoder", *of_encoders)
+    elif encoder is not None:
+        require("encoders", "an encoder")
+        refuse_for_aligned(context, encoder)
     if output is not None:
         check_writable(output)
     _check_picture(picture, line, output)

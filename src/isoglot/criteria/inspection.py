@@ -43,7 +43,7 @@ from isoglot.criteria.isomorphism import (
     singular_value_gap,
 )
 from isoglot.errors import InputError
-from isoglot.lexicons import Lexicon
+from isoglot.lexicons import Lexicon, check_direction
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector, Space
 from isoglot.spaces.normalise import Normaliser
@@ -115,6 +115,8 @@ def inspect_pair(
     for space in (src, tgt):
         if len(space) < 3:
             raise InputError(f"has {len(space)} words, too few to compare", where=space.source or space.lang or None)
+    if lexicon is not None:
+        check_direction(lexicon, src, tgt)
     steps = 5
     progress("inspecting", 0, steps)
     X, Y = (Normaliser.fit_transform("unit,centre,unit", space.vectors)[1] for space in (src, tgt))

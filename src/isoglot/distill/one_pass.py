@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import itertools
 import json
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -35,6 +36,8 @@ __all__ = ["STATE", "VECTORS", "Distilled", "check_states", "identity_of", "lear
 
 Tell = Callable[[str], None]
 STATE, VECTORS = "state.checkpoint", "vectors.safetensors"
+#: Above this share of the first loss vectors are mostly those that training began with.
+_LEARNED = 0.9
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -127,11 +130,15 @@ class _Learning:
         shards: int,
         threads: int | None,
     ) -> None:
-        kind = X2Static if settings.method == "x2static" else Aggregate
-        self.learner: X2Static | Aggregate = kind(sentences.counts, encoder.dim, settings, threads)
+        self.learner: X2Static | Aggregate
+        if settings.method == "x2static":
+            self.learner = X2Static(sentences.counts, encoder.dim, settings, threads, sentences.lang)
+        else:
+            self.learner = Aggregate(sentences.counts, encoder.dim, settings, threads)
         self.begin, self.end = 0, settings.epochs * shards
         self.spent = {"encoded": 0, "encoder_seconds": 0.0, "static_seconds": 0.0}
         self._seed, self._key, self._place = settings.seed, key, folder / VECTORS
+        self._negatives = settings.negatives
         self._keeper = Checkpoint(folder / STATE, key)
         saved = self._keeper.load()
         if saved is not None:
@@ -150,12 +157,31 @@ class _Learning:
     def finish(self, sentences: Sentences) -> Distilled:
         """What was learned, kept until the folders of all languages are written."""
         figures = {**_figures(sentences, self.learner.facts), **self.spent}
+        if isinstance(self.learner, X2Static):
+            figures |= {"warning": _hardly_learned(figures, self._negatives)}
         vectors = self.learner.vectors()
         with atomic_path(self._place) as temporary:
             metadata = {"key": self._key, "figures": json.dumps(figures), "sha256": digest_of_array(vectors)}
             save_file({"vectors": vectors}, temporary, metadata=metadata)
         self._keeper.remove()
         return Distilled(Space(sentences.lang, sentences.words, vectors, counts=sentences.counts), figures)
+
+
+def _hardly_learned(figures: Mapping[str, Any], negatives: int) -> str | None:
+    """A warning if the loss is about where it began: vectors are then the random ones of the start.
+
+    >>> _hardly_learned({"last_loss": 7.47, "targets": 613}, negatives=10)
+    'hardly anything was learned: a loss of 7.47 from 613 targets, where random vectors have 7.62; give more text, or \
+raise sample, repeats or epochs'
+    """
+    start = (1 + negatives) * math.log(2)  # all products are about 0
+    loss = figures.get("last_loss", start)
+    if loss < _LEARNED * start:
+        return None
+    return (
+        f"hardly anything was learned: a loss of {loss:.2f} from {figures['targets']:,} targets, where random vectors "
+        f"have {start:.2f}; give more text, or raise sample, repeats or epochs"
+    )
 
 
 def _figures(sentences: Sentences, facts: Mapping[str, Any]) -> dict[str, Any]:

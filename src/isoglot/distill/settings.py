@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any, ClassVar
 
 from isoglot.errors import ConfigError
+from isoglot.settings import check_settings
 
 __all__ = ["DistillSettings"]
 
@@ -67,6 +68,7 @@ class DistillSettings:
     units: ClassVar[tuple[str, ...]] = ("sentence", "paragraph")
 
     def __post_init__(self) -> None:
+        check_settings(self, otherwise="(-inf, inf)")
         for name, known in (("method", self.methods), ("context", self.units), ("reads", self.units)):
             if getattr(self, name) not in known:
                 raise ConfigError(f"no {name} {getattr(self, name)!r}", remedy=f"choose one of: {', '.join(known)}")

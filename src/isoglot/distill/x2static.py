@@ -61,9 +61,13 @@ class SparseAdam:
     steps: int = 0
 
     @classmethod
-    def start(cls, words: int, dim: int, seed: int) -> SparseAdam:
-        """Vectors drawn evenly from -1/d to 1/d."""
-        random = np.random.default_rng([seed, 0x1D])
+    def start(cls, words: int, dim: int, seed: int, lang: str = "") -> SparseAdam:
+        """Vectors drawn evenly from -1/d to 1/d.
+
+        Each language has its own: the same ones would make words of one rank alike wherever little is learned, which
+        looks like an alignment and is none.
+        """
+        random = np.random.default_rng([seed, 0x1D, *lang.encode()])
         vectors = (random.random((words, dim), dtype=np.float32) * 2 - 1) / np.float32(dim)
         return cls(vectors, np.zeros_like(vectors), np.zeros_like(vectors))
 
@@ -74,14 +78,17 @@ class X2Static:
     Args:
         counts: of each word of the vocabulary.
         dim: dimensions of the encoder's vectors.
+        lang: of the text, for the vectors to begin with.
     """
 
-    def __init__(self, counts: IntVector, dim: int, settings: DistillSettings, threads: int | None = None) -> None:
+    def __init__(
+        self, counts: IntVector, dim: int, settings: DistillSettings, threads: int | None = None, lang: str = ""
+    ) -> None:
         self._settings = settings
         self._keep = keep_probabilities(counts, settings.sample)
         self._table = alias_table(counts.astype(np.float64) ** settings.power)
         self._threads = available_threads(threads)
-        self._adam = SparseAdam.start(len(counts), dim, settings.seed)
+        self._adam = SparseAdam.start(len(counts), dim, settings.seed, lang)
         self._targets = 0
         self._losses: list[float] = []
 

@@ -2,7 +2,7 @@
 
 The folder is three things at once: an `AlignedEncoder`, an `Encoder` (`Encoder(folder, lang="de")`), and, where the
 maps are linear and the layer is a single one, a sentence-transformers model (`SentenceTransformer(folder)`, whose
-`encode(texts, task="de")` takes the language).
+`encode(texts, task="de")` takes the language and refuses text without one).
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Any
 
 from isoglot.aligners import Alignment
 from isoglot.aligners.alignment import Side
+from isoglot.encoders.card import model_card
 from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.encoder import Encoder
 from isoglot.encoders.layers import parse_layers
 from isoglot.encoders.maps import KIND, LayerMaps, Level, read_alignments, read_level
 from isoglot.encoders.model import quiet
-from isoglot.encoders.sentence_model import SentenceModel, cannot_export
+from isoglot.encoders.sentence_model import SentenceModel, cannot_export, same_route
 from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
@@ -91,6 +92,9 @@ class AlignedEncoder:
                 "sentence_transformers": reason is None,
                 "info": dict(self.info),
             }
+            one_route = reason is None and same_route(self.alignments[0])
+            card = model_card(self.languages, self.info, one_route=one_route, reason=reason)
+            (temporary / "README.md").write_text(card, "utf-8")
             KIND.write_manifest(temporary, content)
         return reason
 

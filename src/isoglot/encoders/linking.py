@@ -19,6 +19,7 @@ from isoglot.encoders.encoder import SHARD, Encoder
 from isoglot.encoders.statistical import MODELS
 from isoglot.encoders.word_align import METHODS, word_align, word_scores
 from isoglot.errors import ConfigError
+from isoglot.extras import require
 from isoglot.lexicons import WordLinks
 from isoglot.progress import Progress, silent
 from isoglot.spaces.normalise import unit_rows
@@ -43,6 +44,8 @@ def check_linking(method: str, settings: Mapping[str, Any]) -> None:
         known = {**METHODS[method].settings, **({} if METHODS[method].raw else {"null": 0.0, "distortion": 0.0})}
     elif method in MODELS:
         known = {"symmetrise": "", "seed": 0}
+        if MODELS[method].stages:
+            require("word-alignment", f"the model {method}")
     else:
         raise ConfigError(
             f"unknown word alignment {method!r}", remedy=f"one of: {', '.join(dict.fromkeys([*METHODS, *MODELS]))}"

@@ -22,7 +22,7 @@ from isoglot.encoders.maps import Level
 from isoglot.errors import MissingExtraError
 from isoglot.spaces.normalise import Normaliser
 
-__all__ = ["SentenceModel", "cannot_export", "steps_of"]
+__all__ = ["SentenceModel", "cannot_export", "same_route", "steps_of"]
 
 #: An affine step `x @ M + b`, or None for bringing rows to length one.
 Step = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]] | None
@@ -76,10 +76,28 @@ class SentenceModel:
                 routes[lang] = [shared, *mapped, *([weights] if at_mean else []), pooling, Normalize()]
             else:
                 routes[lang] = [shared, pooling, *mapped, Normalize()]
-        # Text whose language is not told is taken to be of the language that the other is mapped onto.
-        router = Router(routes, default_route=self._languages[1])
+        # Text whose language is not told gets no vector, unless both languages have the same map anyway: that of the
+        # wrong language would look right and find little.
+        default = self._languages[1] if same_route(self._alignment) else None
+        router = Router(routes, default_route=default, allow_empty_key=False)
         SentenceTransformer(modules=[router], device="cpu").save(str(folder), create_model_card=False)
         _keep_weights_once(folder, f"{self._languages[0]}_0_Transformer")
+
+
+def same_route(alignment: Alignment) -> bool:
+    """Whether both languages go the same way, so that sentence-transformers does not need to know which one it is.
+
+    >>> from isoglot.aligners import Identity, Procrustes
+    >>> X = np.random.default_rng(0).normal(size=(20, 3))
+    >>> same_route(Identity().fit(X, X + 1)), same_route(Procrustes().fit(X, X + 1, [[i, i] for i in range(20)]))
+    (True, False)
+    """
+    first, second = (steps_of(alignment, side) for side in ("src", "tgt"))
+    return len(first) == len(second) and all(
+        (a is None and b is None)
+        or (a is not None and b is not None and all(np.array_equal(m, n) for m, n in zip(a, b, strict=True)))
+        for a, b in zip(first, second, strict=True)
+    )
 
 
 def _tokens_by_number(tokenizer: Any) -> list[str]:

@@ -27,6 +27,7 @@ from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.folders import FolderKind
 from isoglot.joint._kernels import LONGEST_LINE
 from isoglot.progress import Progress, silent
+from isoglot.settings import check_settings
 from isoglot.spaces import IntVector
 from isoglot.text import lower_case, read_text, segmenter
 
@@ -80,6 +81,7 @@ class CorpusSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        check_settings(self, otherwise="(-inf, inf)")
         if self.min_count < 1 or self.max_words < 1:
             raise ConfigError("min_count and max_words must be at least 1")
         if self.seed < 0:

@@ -23,6 +23,7 @@ from isoglot.joint._steps import alias_table
 from isoglot.joint.corpus import Corpus
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._workers import available_threads, run_blocks
+from isoglot.settings import check_settings
 from isoglot.spaces import FloatMatrix, IntVector
 from isoglot.spaces.subwords import fasttext_hash, ngrams
 
@@ -76,6 +77,7 @@ class Training:
     models: ClassVar[tuple[str, ...]] = ("skipgram", "cbow")
 
     def __post_init__(self) -> None:
+        check_settings(self, otherwise="(-inf, inf)")
         if self.model not in self.models:
             raise ConfigError(f"no model {self.model!r}", remedy=f"choose one of: {', '.join(self.models)}")
         for name in ("dim", "window", "negatives", "epochs", "shortest", "bucket"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from isoglot.lexicons.coverage import Coverage
+from isoglot.lexicons.direction import check_direction
 from isoglot.lexicons.frequency import frequency_ranks
 from isoglot.lexicons.lexicon import Lexicon
 from isoglot.lexicons.links import WordLinks, check_links, link_lines, read_links, write_links
@@ -14,6 +15,7 @@ __all__ = [
     "Lexicon",
     "ParallelText",
     "WordLinks",
+    "check_direction",
     "check_links",
     "frequency_ranks",
     "identical_strings",

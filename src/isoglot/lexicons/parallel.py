@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from isoglot.errors import FormatError, InputError
+from isoglot.strings import check_list
 from isoglot.text.lines import read_lines, write_lines
 
 __all__ = ["ParallelText"]
@@ -27,6 +28,8 @@ class ParallelText:
     tgt: tuple[str, ...]
 
     def __post_init__(self) -> None:
+        for side in (self.src, self.tgt):
+            check_list(side, "the sentences of a side are a list")
         object.__setattr__(self, "src", tuple(self.src))
         object.__setattr__(self, "tgt", tuple(self.tgt))
         if len(self.src) != len(self.tgt):

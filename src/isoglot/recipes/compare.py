@@ -19,13 +19,16 @@ import numpy as np
 from isoglot.aligners import aligner, methods
 from isoglot.aligners.base import Aligner
 from isoglot.aligners.table import read_settings
-from isoglot.errors import IsoglotError
-from isoglot.lexicons import Lexicon
+from isoglot.errors import ConfigError, IsoglotError
+from isoglot.lexicons import Lexicon, check_direction
 from isoglot.progress import Progress, silent
+from isoglot.recipes.doubts import few_pairs, few_words
 from isoglot.recipes.kept import earlier_run, keep_run
 from isoglot.recipes.pair import align_pair
 from isoglot.spaces import Space
+from isoglot.strings import one_or_many
 from isoglot.tasks import Result, paired_test
+from isoglot.tasks.significance import bootstrap_intervals
 
 __all__ = ["Comparison", "Contender", "Row", "compare", "contenders"]
 
@@ -44,8 +47,10 @@ class Contender:
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One line of the table. `p_value`: of the difference to the best line, on the same test words.
+    """One line of the table: the mean over runs with an interval of that mean, and how far runs are apart.
 
+    `interval`: 95%, of the mean, by resampling test words; what another seed would do is told by `spread`.
+    `p_value`: of the difference to the best line, on the same test words, means over runs.
     `criteria`: of an iterative method, the semantic criterion of each epoch or round of the first run.
     """
 
@@ -65,12 +70,24 @@ class Row:
         return float(np.mean(self.values)) if self.values else None
 
     @property
+    def spread(self) -> tuple[float, float] | None:
+        """The lowest and the highest run, where there are several."""
+        return (min(self.values), max(self.values)) if len(self.values) > 1 else None
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation between runs, where there are several."""
+        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else None
+
+    @property
     def brief(self) -> str:
         """The note for a narrow column: why it could not run in full, of a verdict only what it says first."""
         return self.note if self.mean is None else self.note.split(":")[0]
 
     def record(self) -> dict[str, Any]:
-        return {**dataclasses.asdict(self), "mean": self.mean, "brief": self.brief}
+        spread = None if self.spread is None else list(self.spread)
+        own = {"mean": self.mean, "spread": spread, "deviation": self.deviation, "brief": self.brief}
+        return {**dataclasses.asdict(self), **own}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,10 +99,12 @@ class Comparison:
     metric: str
     n: int
     protocol: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
 
     def record(self) -> dict[str, Any]:
         return {
             "languages": list(self.languages),
+            "warnings": list(self.warnings),
             "metric": self.metric,
             "n": self.n,
             "protocol": dict(self.protocol),
@@ -93,14 +112,21 @@ class Comparison:
         }
 
 
-def contenders(names: Sequence[str] | None = None, *, supervised: bool = True) -> list[Contender]:
+def contenders(names: str | Sequence[str] | None = None, *, supervised: bool = True) -> list[Contender]:
     """The named methods, or all that can run: `supervised` says whether there are pairs to learn from."""
     if names:
-        chosen = [_parsed(name) for name in names]
+        chosen = [_parsed(name) for name in one_or_many(names)]
     else:
         chosen = [Contender(name, name, {}) for name in methods()]
+    labels = [one.label for one in chosen]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise ConfigError(f"{label} is named twice", remedy="name each method once; --runs repeats it")
     for one in chosen:
-        one.aligner(0)  # unknown names and settings are errors before anything runs
+        # Unknown names and settings, and missing packages of methods asked for, are errors before anything runs.
+        asked = one.aligner(0)
+        if names:
+            asked.check_extras()
     if not supervised and not names:
         chosen = [one for one in chosen if methods()[one.method].method.supervision != "supervised"]
     return chosen
@@ -124,6 +150,9 @@ def compare(
 
     `missing`: lines for what cannot be run here, each a label and what it needs.
     """
+    for lexicon in (train, test):
+        if lexicon is not None:
+            check_direction(lexicon, src, tgt)
     runs = [(one, seed) for one in chosen for seed in range(seeds if _random(one) else 1)]
     key = _key(src, tgt, train, test, match_dimensions)
     outcomes: dict[str, list[dict[str, Any]]] = {one.label: [] for one in chosen}
@@ -141,7 +170,23 @@ def compare(
     progress("comparing", len(runs), len(runs))
     found = _table(src, tgt, chosen, outcomes)
     lines = [Row(label, "", "", note=need) for label, need in missing]
-    return dataclasses.replace(found, rows=(*found.rows, *lines))
+    warnings = _doubts(src, tgt, chosen, train, outcomes)
+    return dataclasses.replace(found, rows=(*found.rows, *lines), warnings=tuple(warnings))
+
+
+def _doubts(
+    src: Space,
+    tgt: Space,
+    chosen: Sequence[Contender],
+    train: Lexicon | None,
+    outcomes: Mapping[str, list[dict[str, Any]]],
+) -> list[str]:
+    """Too few pairs or test words, said once for all methods."""
+    found: list[str] = []
+    if train is not None and any(methods()[one.method].method.supervision == "supervised" for one in chosen):
+        found += few_pairs(len(train.indices(src, tgt)), min(src.dim, tgt.dim))
+    first = next((o["result"] for some in outcomes.values() for o in some if "result" in o), None)
+    return found + ([] if first is None else few_words([_result(first)]))
 
 
 def _run(
@@ -187,19 +232,22 @@ def _table(
         if not figures:
             rows.append(dataclasses.replace(row, note=found[0]["error"]))
             continue
+        failed = [o["error"] for o in found if "error" in o]
+        notes = [f"{len(failed)} of {len(found)} runs failed, such as: {failed[0]}"] if failed else []
+        notes += [o["warning"] for o in found if o.get("warning")][:1]
         memory = [o["megabytes"] for o in found if o.get("megabytes") is not None]
         against = None
         if best is not None and one.label != best:
-            against = paired_test(figures[0], results[best][0]).p_value
+            against = paired_test(_averaged(figures), _averaged(results[best])).p_value
         rows.append(
             dataclasses.replace(
                 row,
                 values=tuple(figure.value for figure in figures),
-                interval=figures[0].interval,
+                interval=_averaged(figures).interval,
                 seconds=float(np.median([o["seconds"] for o in found if "seconds" in o])),
                 megabytes=max(memory) if memory else None,
                 p_value=against,
-                note=next((o["warning"] for o in found if o.get("warning")), ""),
+                note="; ".join(notes),
                 criteria=tuple(found[0].get("criteria", ())),
             )
         )
@@ -212,6 +260,18 @@ def _table(
         first.n if first else 0,
         first.protocol if first else {},
     )
+
+
+def _averaged(figures: Sequence[Result]) -> Result:
+    """One result for several runs on the same words: each word counts with its mean, and so does the interval."""
+    first = figures[0]
+    if len(figures) == 1:
+        return first
+    by_word = [{item["source"]: float(item["value"]) for item in figure.per_item} for figure in figures]
+    items = [{**item, "value": float(np.mean([one[item["source"]] for one in by_word]))} for item in first.per_item]
+    values = np.array([[item["value"]] for item in items])
+    (low, high), *_ = bootstrap_intervals(values, seed=int(first.protocol.get("seed", 0)))
+    return dataclasses.replace(first, value=float(values.mean()), interval=(float(low), float(high)), per_item=items)
 
 
 class _PeakMemory:

@@ -30,6 +30,7 @@ from isoglot.lexicons import ParallelText, WordLinks, check_links
 from isoglot.progress import Progress, silent
 from isoglot.recipes.contextual import align_and_test, judge_translations
 from isoglot.recipes.kept import earlier_run, keep_run
+from isoglot.strings import check_list
 from isoglot.tasks import Result, read_wmt, word_alignment
 
 __all__ = [
@@ -87,6 +88,7 @@ def retrieval_table(
 
     Lines of the catalogue's parallel text are shuffled with the seed; `load` may bring another text for a language.
     """
+    check_list(languages, "languages are a list")
     rows = []
     for lang in languages:
         text = shuffled(catalogue.load_parallel(lang, "en") if load is None else load(lang), train + test, seed)

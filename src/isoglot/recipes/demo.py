@@ -12,6 +12,7 @@ from isoglot.aligners import Procrustes
 from isoglot.aligners.aligned import KIND, AlignedSpaces
 from isoglot.aligners.translate import Translation, translate
 from isoglot.errors import OfflineError
+from isoglot.extras import require
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.recipes.pair import PairOutcome, align_pair, split_lexicon
@@ -68,6 +69,7 @@ def run_demo(
 ) -> DemoOutcome:
     """Run it all into the folder `output`; `tell` gets sentences for the user, such as that data is generated."""
     folder, page = output / "aligned", output / "report.html"
+    require("report", "the report page")
     KIND.check_replaceable(folder)
     languages = _generated("asked for") if offline else _fetched_or_generated(progress)
     for note in languages.notes:

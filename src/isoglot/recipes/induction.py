@@ -18,10 +18,12 @@ from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 
-__all__ = ["AS_IS", "Induction", "check_inducer", "check_learner", "induce_dictionary"]
+__all__ = ["AS_IS", "OWN", "Induction", "check_inducer", "check_learner", "induce_dictionary"]
 
 #: No alignment at all: for vectors that share a space already.
 AS_IS = "as-is"
+#: What the vectors are called that a language is aligned with.
+OWN = "own vectors"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +58,7 @@ def check_inducer(inducer: str | Aligner, seed: int = 0) -> str | Aligner:
             f"{inducer.method.name} needs translation pairs, and there are none to induce a dictionary from",
             remedy="choose as-is, vecmap-unsupervised, cognates or another method that needs none",
         )
+    inducer.check_extras()
     return inducer
 
 
@@ -75,7 +78,7 @@ def induce_dictionary(
     inducer: str | Aligner = AS_IS,
     *,
     frequent: int = 15_000,
-    on: str = "own vectors",
+    on: str = OWN,
     normalise: str = "unit,centre,unit",
     seed: int = 0,
     checkpoint: Path | None = None,

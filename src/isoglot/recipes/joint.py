@@ -24,8 +24,9 @@ from isoglot.joint.refinement import between, refine
 from isoglot.joint.space import GAMMAS, JointSpace
 from isoglot.joint.trained import Trained, train_texts
 from isoglot.joint.training import Training
-from isoglot.lexicons import Lexicon
+from isoglot.lexicons import Lexicon, check_direction
 from isoglot.progress import Progress, silent
+from isoglot.recipes.doubts import few_pairs, few_words
 from isoglot.recipes.pair import split_lexicon
 from isoglot.tasks import Result, bli
 from isoglot.text import same_language
@@ -35,6 +36,7 @@ __all__ = [
     "JointJob",
     "JointOutcome",
     "Stages",
+    "check_directions",
     "choose_gamma",
     "joint_align",
     "run_stages",
@@ -185,6 +187,7 @@ def joint_align(
     warnings = warnings_of(corpus, [text.path for text in job.texts])
     for warning in warnings:
         warn(warning)
+    check_directions(corpus, lexicons, tests)
     trained = train_texts(
         job.texts, work, corpus_settings, settings, lexicons, threads=threads, progress=progress, tell=tell
     )
@@ -195,14 +198,21 @@ def joint_align(
     if gamma is None:
         gamma, gammas = choose_gamma(space, job.aligner, lexicons, pivot=job.pivot, progress=progress)
     stages = run_stages(space, gamma, job.aligner, lexicons, pivot=job.pivot, progress=progress)
-    for alignment in stages.alignments.values():
+    doubts: list[str] = []
+    for (source, target), alignment in stages.alignments.items():
         if alignment.info.get("warning"):
-            warnings = (*warnings, str(alignment.info["warning"]))
-            warn(warnings[-1])
+            doubts.append(str(alignment.info["warning"]))
+        if job.aligner is not None and job.aligner.method.supervision == "supervised":
+            doubts += few_pairs(alignment.info["pairs"], settings.dim, where=f"of {source} and {target}")
     results = {
         pair: tuple(bli(stages.last.view(pair[0]), stages.last.view(pair[1]), test, progress=progress))
         for pair, test in tests.items()
     }
+    for (source, target), figures in results.items():
+        doubts += few_words(figures, where=f"from {source} to {target}")
+    for doubt in doubts:
+        warn(doubt)
+    warnings = (*warnings, *doubts)
     info = {
         "method": "joint" if job.aligner is None else f"joint + {job.aligner.method.name}",
         "settings": {
@@ -226,6 +236,7 @@ def joint_align(
         "results": [{"pair": "-".join(pair), **one.record()} for pair, own in results.items() for one in own],
         "seconds": {"training": round(trained.seconds, 1)},
         "warning": "; ".join(warnings) or None,
+        "warnings": list(warnings),
     }
     return JointOutcome(stages, gamma, gammas, results, warnings, json.loads(json.dumps(info)))
 
@@ -305,6 +316,18 @@ def warnings_of(corpus: Corpus, paths: Sequence[Path]) -> tuple[str, ...]:
             if same_language(*counts):
                 warnings.append(f"{paths[j].name} and {paths[i].name} seem to be in the same language")
     return tuple(warnings)
+
+
+def check_directions(corpus: Corpus, *lexicons: Lexicons) -> None:
+    """Raise for lexicons with swapped columns now, not after hours of training."""
+    words = {
+        lang: {corpus.words[row] for row in np.flatnonzero(corpus.counts[:, column])}
+        for column, lang in enumerate(corpus.langs)
+    }
+    for some in lexicons:
+        for (source, target), lexicon in some.items():
+            remedy = f"name it {target}-{source}=FILE"
+            check_direction(lexicon, words[source], words[target], remedy=remedy)
 
 
 def split_tests(

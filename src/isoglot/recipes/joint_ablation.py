@@ -15,12 +15,21 @@ from typing import Any, Literal
 from isoglot.aligners.aligned import AlignedSpaces
 from isoglot.errors import ConfigError
 from isoglot.files import atomic_path
-from isoglot.joint.corpus import TextFile
+from isoglot.joint.corpus import Corpus, TextFile
 from isoglot.joint.refinement import between
 from isoglot.joint.trained import train_texts
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
-from isoglot.recipes.joint import VARIANTS, JointJob, choose_gamma, run_stages, space_of, split_tests, warnings_of
+from isoglot.recipes.joint import (
+    VARIANTS,
+    JointJob,
+    check_directions,
+    choose_gamma,
+    run_stages,
+    space_of,
+    split_tests,
+    warnings_of,
+)
 from isoglot.recipes.report import Report, write_report
 from isoglot.recipes.report_page import ablation_section
 from isoglot.spaces import Space
@@ -159,6 +168,8 @@ def run_ablation(
         return train_texts(texts, place, corpus, settings, lexicons, threads=threads, progress=progress, tell=tell)
 
     first, second = job.texts
+    place = folder / "work" / "joint" / "corpus"  # where `train_texts` finds it again
+    check_directions(Corpus.build(job.texts, place, job.corpus, progress=progress), job.lexicons, job.tests)
     together = trained("joint", [first, second])
     for warning in warnings_of(together.corpus, [first.path, second.path]):
         tell(f"warning: {warning}")

@@ -13,8 +13,9 @@ import numpy.typing as npt
 from isoglot.aligners.aligned import AlignedSpaces
 from isoglot.aligners.base import Aligner
 from isoglot.errors import LexiconError
-from isoglot.lexicons import Coverage, Lexicon
+from isoglot.lexicons import Coverage, Lexicon, check_direction
 from isoglot.progress import Progress, silent
+from isoglot.recipes.doubts import few_pairs, few_words
 from isoglot.spaces import Space
 from isoglot.tasks import Result, bli
 
@@ -37,9 +38,9 @@ class PairOutcome:
     seconds: dict[str, float]
 
     @property
-    def warning(self) -> str:
-        """What the method itself says of its result, such as that it did not work; empty if all is well."""
-        return "; ".join(str(a.info["warning"]) for a in self.aligned.alignments.values() if a.info.get("warning"))
+    def warnings(self) -> tuple[str, ...]:
+        """What the method says of its result, such as that it did not work, and what rests on too little data."""
+        return tuple(self.aligned.info["warnings"])
 
 
 def split_lexicon(
@@ -52,6 +53,7 @@ def split_lexicon(
     words test, where the lexicon is large enough; else a tenth of its words tests. `held_out=0` learns from everything.
     The test part also holds words of the same frequency whose translations have no vectors, for the full protocol.
     """
+    check_direction(lexicon, src, tgt)
     usable = lexicon.restrict(src, tgt)
     if not len(usable):
         return lexicon, None  # the aligner says what is wrong
@@ -116,6 +118,9 @@ def align_pair(
     `checkpoint` is where an iterative method keeps its state. `rerank` also trains a re-ranker on the seeds, keeps it
     with the aligned spaces, and reports its figures after the plain ones.
     """
+    for lexicon in (train, test):
+        if lexicon is not None:
+            check_direction(lexicon, src, tgt)
     seconds = {}
     started = time.perf_counter()
     alignment = aligner.fit(src, tgt, train, progress=progress, checkpoint=checkpoint)
@@ -141,6 +146,10 @@ def align_pair(
     if rerank:
         aligned, reranked = _reranked(aligned, src, tgt, aligner, train, test, threads, progress)
         results += reranked
+    warnings = [str(alignment.info["warning"])] if alignment.info.get("warning") else []
+    if aligner.method.supervision == "supervised":
+        warnings += few_pairs(alignment.info["pairs"], min(src.dim, tgt.dim))
+    warnings += few_words(results)
     info: dict[str, Any] = {
         "method": aligner.method.name,
         "settings": dataclasses.asdict(aligner),
@@ -148,6 +157,7 @@ def align_pair(
         "results": [result.record() for result in results],
         "seconds": {step: round(value, 3) for step, value in seconds.items()},
         "warning": alignment.info.get("warning"),
+        "warnings": warnings,
         "provenance": {key: alignment.info[key] for key in ("src", "tgt", "seed", "versions")},
     }
     return PairOutcome(

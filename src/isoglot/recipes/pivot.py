@@ -14,8 +14,9 @@ from isoglot.aligners.aligned import AlignedSpaces
 from isoglot.aligners.alignment import Alignment, onto_target
 from isoglot.aligners.base import Aligner
 from isoglot.errors import ConfigError
-from isoglot.lexicons import Lexicon
+from isoglot.lexicons import Lexicon, check_direction
 from isoglot.progress import Progress, silent
+from isoglot.recipes.doubts import few_pairs, few_words
 from isoglot.recipes.pair import split_lexicon
 from isoglot.spaces import Space
 from isoglot.tasks import Result, bli
@@ -33,6 +34,7 @@ class PivotOutcome:
     aligned: AlignedSpaces
     results: Mapping[tuple[str, str], tuple[Result, ...]]
     direct: Mapping[tuple[str, str], Result]
+    warnings: tuple[str, ...] = ()
 
     def record(self) -> list[dict[str, Any]]:
         """One record a pair, for tables and JSON."""
@@ -59,6 +61,7 @@ def align_to_pivot(
     *,
     seeds: int | None = None,
     held_out: int | None = None,
+    score: str = "csls",
     progress: Progress = silent,
 ) -> PivotOutcome:
     """Align every other language to `pivot` with the lexicon of that pair (either direction), then test all pairs.
@@ -71,8 +74,12 @@ def align_to_pivot(
     others = [name for name in spaces if name != pivot]
     if not others:
         raise ConfigError("there is only one language", remedy="name at least two, as en=FILE fr=FILE")
+    for (source, target), lexicon in lexicons.items():
+        if source in spaces and target in spaces:
+            check_direction(lexicon, spaces[source], spaces[target], remedy=f"name it {target}-{source}")
     alignments: dict[tuple[str, str], Alignment] = {}
     held: dict[tuple[str, str], Lexicon] = {}
+    warnings: list[str] = []
     for name in others:
         progress(f"aligning {name} to {pivot}", len(alignments), len(others))
         train = None
@@ -86,6 +93,11 @@ def align_to_pivot(
             held[pivot, name] = _between(lexicons, pivot, name)
         moved = aligner.keeping_target().fit(spaces[name], spaces[pivot], train, progress=progress)
         alignments[name, pivot] = onto_target(moved)
+        if moved.info.get("warning"):
+            warnings.append(f"{name}: {moved.info['warning']}")
+        if aligner.method.supervision == "supervised":
+            least = min(spaces[name].dim, spaces[pivot].dim)
+            warnings += few_pairs(moved.info["pairs"], least, where=f"of {pivot} and {name}")
     progress("aligning", len(others), len(others))
     first = alignments[others[0], pivot]
     mapped = {pivot: first.transform(spaces[pivot], "tgt")}
@@ -96,22 +108,23 @@ def align_to_pivot(
     results: dict[tuple[str, str], tuple[Result, ...]] = {}
     direct: dict[tuple[str, str], Result] = {}
     for pair, test in held.items():
-        results[pair] = _measure(aligned, pair, test, progress)
+        results[pair] = _measure(aligned, pair, test, score, progress)
     for (source, target), lexicon in lexicons.items():
         if pivot in (source, target) or source not in spaces or target not in spaces:
             continue
         train, test = split_lexicon(lexicon, spaces[source], spaces[target], seeds=seeds, held_out=held_out)
         if test is None:
             continue
-        results[source, target] = _measure(aligned, (source, target), test, progress)
+        results[source, target] = _measure(aligned, (source, target), test, score, progress)
         if aligner.method.supervision != "unsupervised":
             between = aligner.fit(spaces[source], spaces[target], train, progress=progress)
             pair_spaces = AlignedSpaces.pair(between, spaces[source], spaces[target])
-            direct[source, target] = _measure(pair_spaces, (source, target), test, progress)[0]
-    outcome = PivotOutcome(aligned, results, direct)
-    return dataclasses.replace(
-        outcome, aligned=dataclasses.replace(aligned, info={**aligned.info, "pairs": outcome.record()})
-    )
+            direct[source, target] = _measure(pair_spaces, (source, target), test, score, progress)[0]
+    for (source, target), figures in results.items():
+        warnings += few_words(figures, where=f"from {source} to {target}")
+    outcome = PivotOutcome(aligned, results, direct, tuple(warnings))
+    info = {**aligned.info, "pairs": outcome.record(), "warnings": warnings}
+    return dataclasses.replace(outcome, aligned=dataclasses.replace(aligned, info=info))
 
 
 def _between(lexicons: Mapping[tuple[str, str], Lexicon], source: str, target: str) -> Lexicon:
@@ -122,6 +135,8 @@ def _between(lexicons: Mapping[tuple[str, str], Lexicon], source: str, target: s
     raise ConfigError(f"no lexicon between {source} and {target}", remedy=f"give one: --lexicon {source}-{target}=FILE")
 
 
-def _measure(aligned: AlignedSpaces, pair: tuple[str, str], test: Lexicon, progress: Progress) -> tuple[Result, ...]:
-    retriever = aligned.retriever(*pair, progress=progress)
+def _measure(
+    aligned: AlignedSpaces, pair: tuple[str, str], test: Lexicon, score: str, progress: Progress
+) -> tuple[Result, ...]:
+    retriever = aligned.retriever(*pair, score=score, progress=progress)
     return tuple(bli(aligned.spaces[pair[0]], aligned.spaces[pair[1]], test, retriever=retriever, progress=progress))

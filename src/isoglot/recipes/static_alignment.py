@@ -26,13 +26,13 @@ from isoglot.aligners.alignment import Alignment, onto_target
 from isoglot.aligners.base import Aligner
 from isoglot.aligners.identity import Identity
 from isoglot.aligners.table import aligner as named_aligner
-from isoglot.aligners.verdict import judged_pairs
+from isoglot.aligners.verdict import judged_pairs, judged_unseen
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError, IsoglotError, ShapeError
 from isoglot.files import remove_kept
-from isoglot.lexicons import Lexicon
+from isoglot.lexicons import Lexicon, check_direction
 from isoglot.progress import Progress, silent
-from isoglot.recipes.induction import AS_IS, Induction, check_inducer, check_learner, induce_dictionary
+from isoglot.recipes.induction import AS_IS, OWN, Induction, check_inducer, check_learner, induce_dictionary
 from isoglot.recipes.kept import earlier_run, keep_run
 from isoglot.recipes.static_choice import StaticChoice
 from isoglot.spaces import FloatMatrix, IntVector, Space
@@ -166,7 +166,7 @@ def align_static(
             tell(f"{lang} was finished earlier: {place}")
         else:
             found = _align_one(
-                src, tgt, induced_on, "other vectors" if lang in given else "own vectors", inducers[lang], method,
+                src, tgt, induced_on, "other vectors" if lang in given else OWN, inducers[lang], method,
                 criteria[lang], align_all, frequent, seed, None if place is None else place / _CHECKPOINT, progress,
             )  # fmt: skip
             if place is not None:
@@ -245,6 +245,10 @@ def _chance(
         return induction.warning
     X, Y = unaligned.transform(src, "src").vectors, unaligned.transform(tgt, "tgt").vectors
     verdict = judged_pairs(X, Y, pairs, seed=seed)
+    if verdict.aligned and induction.by == AS_IS and induction.on == OWN:
+        # Languages that share a direction, as that of frequency, are closer than random rotations of them without a
+        # single translation being right.
+        verdict = judged_unseen(X, Y, pairs, seed=seed)
     return None if verdict.aligned else verdict.reason
 
 
@@ -361,6 +365,7 @@ def _check_tests(spaces: Mapping[str, Space], pivot: str, tests: Mapping[tuple[s
                 f"a test dictionary is between the pivot {pivot!r} and another language, not {source!r}-{target!r}"
             )
         lexicon = tests[source, target]
+        check_direction(lexicon, spaces[source], spaces[target], remedy=f"name it {target}-{source}")
         if not len(lexicon.restrict(spaces[source], spaces[target])):
             raise ConfigError(
                 f"none of its {len(lexicon):,} pairs has both words in the vectors of {source} and {target}",

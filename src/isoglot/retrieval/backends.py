@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from isoglot.errors import ConfigError
+from isoglot.extras import require
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import Bias, Found, UnitRows
 
-__all__ = ["Backend", "BackendStatus", "available_backends", "make_backend"]
+__all__ = ["BACKENDS", "Backend", "BackendStatus", "available_backends", "check_backend", "make_backend"]
+
+BACKENDS = ("auto", "exact", "int8", "faiss", "usearch")
 
 #: `auto` takes int8 from this many pairs on; below, exact search takes a second or so.
 _WORTH_CODING = 100_000_000
@@ -68,11 +71,25 @@ def available_backends() -> Mapping[str, BackendStatus]:
     }
 
 
+def check_backend(name: str) -> None:
+    """Raise for a backend that we do not know or that is not installed, before any long work.
+
+    >>> check_backend("exact")
+    """
+    if name not in BACKENDS:
+        near = difflib.get_close_matches(name, BACKENDS, n=1)
+        remedy = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(BACKENDS)}"
+        raise ConfigError(f"unknown backend {name!r}", where="backend", remedy=remedy)
+    if name in ("faiss", "usearch"):
+        require(name, f"the {name} backend")
+
+
 def make_backend(name: str, X: UnitRows, Y: UnitRows, *, threads: int) -> Backend:
     """The named backend over X and Y. `auto` picks int8 where it is available and worth its coding, else exact.
 
     int8 on a CPU without a kernel for it warns, in one line, that it searches exactly instead.
     """
+    check_backend(name)
     if name == "auto":
         large = X.n * Y.n >= _WORTH_CODING
         name = "int8" if large and _int8_status().available else "exact"
@@ -97,10 +114,7 @@ def make_backend(name: str, X: UnitRows, Y: UnitRows, *, threads: int) -> Backen
         from isoglot.retrieval.ann import UsearchBackend
 
         return UsearchBackend(X, Y, threads=threads)
-    known = ["exact", "int8", "faiss", "usearch", "auto"]
-    near = difflib.get_close_matches(name, known, n=1)
-    remedy = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(known)}"
-    raise ConfigError(f"unknown backend {name!r}", where="backend", remedy=remedy)
+    raise AssertionError(name)
 
 
 def _int8_status() -> BackendStatus:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from isoglot.errors import InputError, ShapeError
 from isoglot.progress import Progress, silent
+from isoglot.strings import check_list
 
 if TYPE_CHECKING:
     from isoglot.spaces.report import LoadReport
@@ -67,6 +68,7 @@ class Space:
         vectors = vectors.view()
         vectors.flags.writeable = False
         object.__setattr__(self, "vectors", vectors)
+        check_list(self.words, "the words of a Space are a list")
         object.__setattr__(self, "words", tuple(self.words))
         if len(self.words) != len(vectors):
             raise ShapeError(f"{len(self.words)} words but {len(vectors)} vectors")
@@ -97,10 +99,11 @@ class Space:
         # Built backwards so that the first of two equal words wins.
         return {word: row for row, word in zip(range(len(self.words) - 1, -1, -1), reversed(self.words), strict=True)}
 
-    def rows(self, words: Iterable[str]) -> IntVector:
-        """Row of each word, -1 for words that are not there."""
+    def rows(self, words: str | Iterable[str]) -> IntVector:
+        """Row of each word, or of the one word given; -1 for words that are not there."""
         index = self.index
-        return np.fromiter((index.get(word, -1) for word in words), dtype=np.int64)
+        names = [words] if isinstance(words, str) else words
+        return np.fromiter((index.get(word, -1) for word in names), dtype=np.int64)
 
     def vector(self, word: str) -> npt.NDArray[np.float32]:
         """The word's vector; for unknown words the sum of its n-grams, if the Space has subwords."""

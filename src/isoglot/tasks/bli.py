@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import ConfigError, LexiconError, ShapeError
+from isoglot.lexicons.direction import check_direction
 from isoglot.lexicons.frequency import frequency_ranks
 from isoglot.lexicons.lexicon import Lexicon
 from isoglot.progress import Progress, silent
@@ -96,6 +97,7 @@ def bli(
         )
     if identical == "remove":
         lexicon = lexicon.without_identical()
+    check_direction(lexicon, src, tgt)
     asked = lexicon.restrict(src, tgt).by_source
     if not asked:
         raise _no_overlap(lexicon, src, tgt)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.progress import Progress, silent
+from isoglot.strings import check_list
 from isoglot.tasks._correlations import METRICS, correlate
 from isoglot.tasks._resampling import checked_repeats, percentile_interval
 from isoglot.tasks.result import Result
@@ -45,6 +46,7 @@ def content_words(words: Sequence[str], *, tails: Sequence[bool] | None = None) 
     >>> content_words(["?", "!"]).tolist()
     [0, 1]
     """
+    check_list(words, "a sentence is a list of words")
     if tails is not None and len(tails) != len(words):
         raise ShapeError(f"{len(tails)} marks for {len(words)} words", where="tails")
     heads = [i for i in range(len(words)) if tails is None or not tails[i]]

@@ -22,6 +22,7 @@ import numpy.typing as npt
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.progress import Progress, silent
 from isoglot.spaces.space import Space
+from isoglot.strings import one_or_many
 from isoglot.tasks._resampling import checked_repeats, percentile_interval
 from isoglot.tasks._similarity_figures import METRICS, similarity_figures
 from isoglot.tasks.result import Result
@@ -131,7 +132,7 @@ def similarity(
 
 def encode_words(
     encoder: Encoder,
-    words: Sequence[str],
+    words: str | Sequence[str],
     *,
     lang: str = "",
     step: str = "encoding words",
@@ -142,7 +143,7 @@ def encode_words(
     Special tokens are left out. Phrases, with blanks or underscores, are encoded as text, and all of their tokens
     averaged.
     """
-    names = list(dict.fromkeys(words))
+    names = list(dict.fromkeys(one_or_many(words)))
     texts = [_words_of(name) for name in names]
     if encoder.pooling == "mean":
         # As one word, so that a token counts the same in each word of a phrase.

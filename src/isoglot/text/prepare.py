@@ -18,6 +18,7 @@ from typing import IO, Any, Literal
 from isoglot.errors import ConfigError, InputError
 from isoglot.files import atomic_path
 from isoglot.progress import Progress, silent
+from isoglot.settings import check_settings
 from isoglot.spaces.formats.streams import open_for_writing
 from isoglot.text.duplicates import SeenLines
 from isoglot.text.lines import read_text
@@ -63,6 +64,7 @@ class TextSettings:
     dedupe: bool = True
 
     def __post_init__(self) -> None:
+        check_settings(self, otherwise="(-inf, inf)")
         if self.form not in ("NFC", "NFKC"):
             raise ConfigError(f"unknown normal form {self.form!r}", remedy="choose NFC or NFKC")
         if not 1 <= self.min_tokens <= self.max_tokens:

@@ -19,6 +19,7 @@ from isoglot.encoders.model import quiet
 from isoglot.encoders.names import ENCODER_FOLDER
 from isoglot.errors import ConfigError, InputError, MissingExtraError
 from isoglot.progress import Progress, silent
+from isoglot.settings import check_settings
 from isoglot.training.warm import piece_vectors
 
 __all__ = ["FreshEncoder", "make_encoder"]
@@ -63,6 +64,7 @@ class FreshEncoder:
     warm: int = 5
 
     def __post_init__(self) -> None:
+        check_settings(self, otherwise="(-inf, inf)")
         for name, least in (
             ("vocabulary", 100),
             ("layers", 1),

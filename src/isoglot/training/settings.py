@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from isoglot.encoders.statistical import MODELS
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.opening import read_small
 from isoglot.training.fresh import FreshEncoder
@@ -117,7 +118,12 @@ class TrainingSettings:
         self._require("warmup", 0 <= self.warmup < 1, "is a share of all steps")
         self._require("clip", 0 <= self.clip < math.inf, "must not be negative")
         self._require("explode", self.explode > 1, "must be above 1")
-        for name, choices in (("schedule", SCHEDULES), ("precision", PRECISIONS), ("choose", CHOICES)):
+        for name, choices in (
+            ("schedule", SCHEDULES),
+            ("precision", PRECISIONS),
+            ("choose", CHOICES),
+            ("links", tuple(MODELS)),
+        ):
             self._require(name, getattr(self, name) in choices, f"must be one of {', '.join(choices)}")
 
     def _require(self, name: str, right: bool, what: str) -> None:

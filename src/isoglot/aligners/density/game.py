@@ -20,6 +20,7 @@ from isoglot.aligners.density.flow import generator, tensor
 from isoglot.aligners.density.optimiser import Flat
 from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
+from isoglot.settings import check_settings
 from isoglot.spaces import FloatMatrix, IntVector
 
 __all__ = [
@@ -86,6 +87,7 @@ class Rules:
     clip: float = 0.01
 
     def __post_init__(self) -> None:
+        check_settings(self, otherwise="(-inf, inf)")
         if min(self.steps, self.batch, self.critic_steps, self.critic) < 1 or min(self.rate, self.critic_rate) <= 0:
             raise ConfigError("steps, batch, critic_steps, critic and both rates must be above 0")
         if self.optimiser not in ("rmsprop", "adam"):

@@ -18,6 +18,7 @@ from isoglot.aligners.density.flow import tensor
 from isoglot.aligners.density.optimiser import Flat
 from isoglot.aligners.selection import Selection
 from isoglot.errors import ConfigError
+from isoglot.settings import check_settings
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["PairTraining", "as_map", "in_blocks", "prefixed", "without_prefix"]
@@ -46,6 +47,7 @@ class PairTraining:
     least_steps: int = 0
 
     def __post_init__(self) -> None:
+        check_settings(self, otherwise="(-inf, inf)")
         if self.batch < 1 or self.epochs < 0 or self.rate <= 0 or self.least_steps < 0:
             raise ConfigError("batch and rate must be above 0, epochs and least_steps not below")
         if self.optimiser not in ("rmsprop", "adam"):

@@ -14,10 +14,11 @@ __all__ = ["comparison_section", "criteria_section"]
 
 
 def comparison_section(title: str, rows: Sequence[Mapping[str, Any]], metric: str) -> Section:
-    """`rows`: records of a comparison (`label`, `supervision`, `mean`, `values`, `interval`, `seconds`, `megabytes`,
-    `p_value`, `note`, `brief`), best first."""
+    """`rows`: records of a comparison (`label`, `supervision`, `mean`, `values`, `interval`, `spread`, `deviation`,
+    `seconds`, `megabytes`, `p_value`, `note`, `brief`), best first."""
     measured = [row for row in rows if row["mean"] is not None]
-    head = ["method", "pairs", f"{metric}, %", "95% interval", "seeds", "seconds", "MB", "p against best", "note"]
+    head = ["method", "pairs", f"{metric}, %", "95% interval", "runs", "lowest to highest run", "SD"]
+    head += ["seconds", "MB", "p against best", "note"]
     lines = [
         [
             row["label"],
@@ -25,6 +26,8 @@ def comparison_section(title: str, rows: Sequence[Mapping[str, Any]], metric: st
             "" if row["mean"] is None else percent(row["mean"]),
             "" if row["interval"] is None else f"{percent(row['interval'][0])} – {percent(row['interval'][1])}",
             len(row["values"]) or "",
+            "" if row["spread"] is None else f"{percent(row['spread'][0])} – {percent(row['spread'][1])}",
+            "" if row["deviation"] is None else percent(row["deviation"]),
             "" if row["seconds"] is None else f"{row['seconds']:.1f}",
             "" if row["megabytes"] is None else f"{row['megabytes']:,.0f}",
             "" if row["p_value"] is None else p_text(row["p_value"]).removeprefix("= "),
@@ -33,12 +36,14 @@ def comparison_section(title: str, rows: Sequence[Mapping[str, Any]], metric: st
         for row in rows
     ]
     lead = (
-        "Supervised methods saw the same pairs, the others none; all were asked the same words. Intervals are "
-        "bootstraps over test words; p is that of a paired test against the first line."
+        "Supervised methods saw the same pairs, the others none; all were asked the same words. The figure is the mean "
+        "over runs with different seeds. Intervals are bootstraps of that mean over test words; what depends on "
+        "the seed is told by the lowest and the highest run and the standard deviation between runs (SD). p is that of "
+        "a paired test against the first line."
     )
     picture = _dots(measured, metric) if measured else ""
     notes = [f"<p>{escape(row['label'])}: {escape(row['note'])}.</p>" for row in rows if row["note"] != row["brief"]]
-    return Section(title, picture + table(head, lines, numeric=[2, 3, 4, 5, 6, 7]) + "".join(notes), lead)
+    return Section(title, picture + table(head, lines, numeric=list(range(2, 10))) + "".join(notes), lead)
 
 
 def criteria_section(rows: Sequence[Mapping[str, Any]]) -> Section | None:

@@ -1,0 +1,46 @@
+"""Options that were given but would do nothing: an error that names what they clash with, never silence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import typer
+
+from isoglot.errors import ConfigError
+
+__all__ = ["given", "refuse", "refuse_doubled"]
+
+
+def given(context: typer.Context, name: str) -> bool:
+    """Whether the user gave this parameter, even if with its default value."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")
+
+
+def refuse(context: typer.Context, why: str, *names: str, remedy: str = "leave it out") -> None:
+    """Raise if one of the named parameters was given: `why` says what makes it useless, e.g. "with --pivot"."""
+    for name in names:
+        if given(context, name):
+            raise ConfigError(f"{_option(context, name)} has no effect {why}", remedy=remedy)
+
+
+def refuse_doubled(context: typer.Context, settings: Sequence[str]) -> None:
+    """Raise if an option is also given as a setting, by --set: only one of the two would count."""
+    for setting in settings:
+        name = setting.partition("=")[0].strip().replace("-", "_")
+        if name in context.params and given(context, name):
+            raise ConfigError(f"{_option(context, name)} and --set {setting} say the same twice", remedy="give one")
+
+
+def _option(context: typer.Context, name: str) -> str:
+    """As the user would write it: the long form of the option, or of an argument its name in the help."""
+    for parameter in context.command.params:
+        if parameter.name == name:
+            options = [*parameter.opts, *parameter.secondary_opts]
+            if not options[0].startswith("-"):
+                return str(parameter.metavar or name.upper()) if hasattr(parameter, "metavar") else name.upper()
+            value = context.params.get(name)
+            if value is False and parameter.secondary_opts:
+                return str(parameter.secondary_opts[0])
+            return str(max(parameter.opts, key=len))
+    raise KeyError(name)

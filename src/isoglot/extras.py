@@ -1,0 +1,53 @@
+"""Optional packages: noticed before any work is done, and named by the extra that installs them."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Mapping
+
+from isoglot.errors import MissingExtraError
+
+__all__ = ["EXTRAS", "require"]
+
+#: Extras of pyproject.toml that parts of the toolkit need: modules looked for, and packages as pip calls them.
+EXTRAS: Mapping[str, Mapping[str, str]] = {
+    "report": {"plotly": "plotly"},
+    "faiss": {"faiss": "faiss-cpu"},
+    "usearch": {"usearch": "usearch"},
+    "gensim": {"gensim": "gensim"},
+    "torch": {"torch": "torch"},
+    "flows": {"torch": "torch", "zuko": "zuko"},
+    "transport": {"ot": "POT"},
+    "manifolds": {"pymanopt": "pymanopt"},
+    "static-models": {"model2vec": "model2vec"},
+    "encoders": {"torch": "torch", "transformers": "transformers"},
+    "sentence-models": {"sentence_transformers": "sentence-transformers (6 or newer)"},
+    "training": {
+        "torch": "torch",
+        "transformers": "transformers",
+        "sentence_transformers": "sentence-transformers (6 or newer)",
+        "accelerate": "accelerate",
+    },
+    "adapters": {"peft": "peft"},
+    "word-alignment": {"thot": "sil-thot"},
+    "text": {"icu4py": "icu4py"},
+}
+#: Parts of an extra that are asked for by themselves.
+_INSTALLED_BY = {"faiss": "ann", "usearch": "ann", "adapters": "training", "sentence-models": "encoders"}
+
+
+def require(extra: str, purpose: str) -> None:
+    """Raise MissingExtraError unless all that `purpose` needs is installed. Nothing is imported.
+
+    >>> require("transport", "gromov-wasserstein")
+    """
+    for module, package in EXTRAS[extra].items():
+        if not _installed(module):
+            raise MissingExtraError(package, _INSTALLED_BY.get(extra, extra), purpose)
+
+
+def _installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ValueError:  # a module in sys.modules without a spec, or None there
+        return False
