@@ -57,7 +57,7 @@ def names_by_hand(target: Target, specimen: Path) -> list[str]:
     files = target.files(specimen)[:_FILES]
     names = [f"{kind}@{path.relative_to(specimen)}" for path in files for kind in KINDS]
     names += [f"{name}@{path.relative_to(specimen)}" for path in files for name in hostile.fitting(path)]
-    return [f"{target.name}:hand:{name}" for name in names]
+    return [f"{target.name}:hand:{name}" for name in names if not target.hand or name.partition("@")[0] in target.hand]
 
 
 def make_case(name: str, specimen: Path, folder: Path) -> str:

@@ -242,7 +242,9 @@ def _change_header(header: dict[str, Any], body: bytearray, names: list[str], rn
         # A tensor without elements, its bytes taken out of the file.
         del body[begin:end]
         for other in names:
-            header[other]["data_offsets"] = [n - (end - begin) if n >= end else n for n in header[other]["data_offsets"]]
+            header[other]["data_offsets"] = [
+                n - (end - begin) if n >= end else n for n in header[other]["data_offsets"]
+            ]
         tensor["shape"], tensor["data_offsets"] = [0, *tensor["shape"][1:]], [begin, begin]
         return f"{name}: no rows"
     if act in ("missing", "rename"):

@@ -59,7 +59,9 @@ class _Worker:
         return status
 
 
-def run_all(cases: Iterable[str], specimens: Path, scratch: Path, *, workers: int = 2) -> Iterator[tuple[Verdict, Path]]:
+def run_all(
+    cases: Iterable[str], specimens: Path, scratch: Path, *, workers: int = 2
+) -> Iterator[tuple[Verdict, Path]]:
     """The verdict of each case, and the folder that holds its files until the next verdict is asked for."""
     waiting = iter(cases)
     alive = [_Worker(specimens, scratch / f"worker{number}") for number in range(workers)]

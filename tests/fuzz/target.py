@@ -29,6 +29,7 @@ class Target:
         exact: whether damage must be noticed and repaired, so that the outcome is that of the specimen (caches).
         settle: called on each copy of the specimen before it is mutated.
         warm: whether reading compiles something, which is done once before workers are forked.
+        hand: only these cases made by hand, if any are named.
         victims: the files that are mutated, as patterns; others of the folder stay as they are.
     """
 
@@ -39,6 +40,7 @@ class Target:
     exact: bool = False
     settle: Callable[[Path], None] | None = None
     warm: bool = False
+    hand: tuple[str, ...] = ()
     victims: tuple[str, ...] = ("**/*",)
 
     def files(self, folder: Path) -> list[Path]:
@@ -50,9 +52,7 @@ class Target:
 TARGETS: dict[str, Target] = {}
 
 
-def target(
-    name: str, group: str, make: Callable[[Path], None], read: Callable[[Path], Any], **more: Any
-) -> None:
+def target(name: str, group: str, make: Callable[[Path], None], read: Callable[[Path], Any], **more: Any) -> None:
     """Put a target into the table."""
     TARGETS[name] = Target(name, make, read, group, **more)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 from functools import cache
 from pathlib import Path
@@ -97,7 +96,9 @@ target(
 
 def _make_states(folder: Path) -> None:
     for step in (2, 4):
-        save_checkpoint(folder / "run", step, {"weights/x": torch.ones(3, 4), "adam/x": torch.ones(3)}, {"losses": [0.5]})
+        save_checkpoint(
+            folder / "run", step, {"weights/x": torch.ones(3, 4), "adam/x": torch.ones(3)}, {"losses": [0.5]}
+        )
 
 
 def _read_states(folder: Path) -> None:
@@ -106,8 +107,8 @@ def _read_states(folder: Path) -> None:
         tensors, state = found
         for tensor in tensors.values():
             check_finite(tensor.float().numpy())
-        if not isinstance(state["step"], int):
-            raise Unsound("a step that is no number")
+        if not isinstance(state.get("step"), int):
+            raise Unsound("a state without the number of its step")
 
 
 target("training-state", "encoders", _make_states, _read_states)
@@ -118,7 +119,9 @@ def _recipe(folder: Path, encoder: Path, steps: int) -> Recipe:
         batch=4, accumulation=1, steps=steps, segmenter="spaces", links="ibm1", evaluate_every=100, checkpoint_every=2
     )
     parallel = {"north": f"{folder / 'north.txt'},{folder / 'south.txt'}"}
-    return Recipe(str(encoder), folder / "out", parallel, tuple(parse_recipe("word_ot")), settings, "south", held_out=10)
+    return Recipe(
+        str(encoder), folder / "out", parallel, tuple(parse_recipe("word_ot")), settings, "south", held_out=10
+    )
 
 
 def _make_run(folder: Path) -> None:
@@ -130,18 +133,14 @@ def _make_run(folder: Path) -> None:
     fine_tune(prepare(_recipe(folder, folder / "e", 4), device="cpu"))
     for path in folder.glob("out/training/step-00000004"):
         shutil.rmtree(path)
+    (folder / "origin.txt").write_text(str(folder), "utf-8")
 
 
 def _settle(folder: Path) -> None:
-    """The recipe names files by their full names: those of this copy."""
-    place = folder / "out" / "training" / "recipe.json"
-    recipe = _recipe(folder, folder / "e", 4)
-    place.write_text(json.dumps({**json.loads(place.read_text("utf-8")), **_places(recipe)}, indent=2), "utf-8")
-
-
-def _places(recipe: Recipe) -> dict[str, Any]:
-    record = recipe.record()
-    return {key: record[key] for key in ("encoder", "output", "parallel")}
+    """The run names its files in full: they are those of this copy."""
+    before = (folder / "origin.txt").read_text("utf-8")
+    for path in (folder / "out" / "training").glob("*.json"):
+        path.write_text(path.read_text("utf-8").replace(before, str(folder)), "utf-8")
 
 
 def _read_run(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Lexicons, parallel text, links, labelled text, similarity sets, WMT folders, recipes, plain text, kept runs."""
+"""Lexicons, parallel text, links, labelled text, similarity sets, WMT folders, recipes, plain text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ import lzma
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import zstandard
 
 from isoglot.lexicons import Lexicon, ParallelText
 from isoglot.lexicons.conll import read_conll
 from isoglot.lexicons.links import read_links
-from isoglot.recipes.kept import earlier_run, keep_run
 from isoglot.tasks import read_similarity, read_wmt
 from isoglot.text.reading import read_text
 from isoglot.training.corpus import open_corpus
@@ -142,9 +140,12 @@ target(
 )
 
 
+WMT = "LP DATA SYSTEM SID HUMAN\nde-en n17 A.0 3 0.25\nfi-en n17 A.0 1 0.5\nde-en n17 K+A.0 1 -1.5\n"
+
+
 def _make_wmt(folder: Path) -> None:
     files = {
-        "DA-seglevel.csv": "LP DATA SYSTEM SID HUMAN\nde-en n17 A.0 3 0.25\nfi-en n17 A.0 1 0.5\nde-en n17 K+A.0 1 -1.5\n",
+        "DA-seglevel.csv": WMT,
         "source/n17-deen-src.de": "eins\nzwei\nWörter „drei“\n",
         "system-outputs/de-en/n17.A.0.de-en": "one\ntwo\nthree\n",
         "system-outputs/de-en/n17.K.de-en": "one\n\nthree K\n",
@@ -198,19 +199,3 @@ def _read_corpora(folder: Path) -> None:
 
 
 target("training-text", "texts", _writer(x__en=SENTENCES, x__fr=OTHERS), _read_corpora)
-
-
-# Finished runs of comparisons and reproductions: a damaged one is measured again, so it must never be taken for good.
-
-
-def _make_run(folder: Path) -> None:
-    keep_run(folder / "run.json", {"key": "k", "value": 0.5, "values": [0.25, 0.75], "note": "", "seconds": 1.0})
-
-
-def _read_run(folder: Path) -> Any:
-    found = earlier_run(folder / "run.json", "k")
-    if found is not None and found != {"key": "k", "value": 0.5, "values": [0.25, 0.75], "note": "", "seconds": 1.0}:
-        raise Unsound("a damaged record is taken for a finished run")
-
-
-target("kept-run", "texts", _make_run, _read_run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from isoglot.encoders.cache import VectorCache
 from isoglot.joint.corpus import Corpus, CorpusSettings, TextFile
 from isoglot.joint.trained import _finished as finished_training
 from isoglot.joint.training import Training, train
+from isoglot.recipes.compare import compare, contenders
+from isoglot.recipes.pair import split_lexicon
 from isoglot.simulate import simulate_pair, simulate_texts
 from isoglot.training.journal import cut_log
 
@@ -131,7 +134,10 @@ def _make_vectors(folder: Path) -> None:
 
 def _read_vectors(folder: Path) -> None:
     """Finished vectors of a run with this key, which would be used without a look."""
-    for vectors in (finished_training(folder / "v.safetensors", "k"), VectorCache(folder / "cache", "model").get("key")):
+    for vectors in (
+        finished_training(folder / "v.safetensors", "k"),
+        VectorCache(folder / "cache", "model").get("key"),
+    ):
         if vectors is not None:
             check_finite(vectors)
             if vectors.shape != (20, 4) or vectors.dtype != np.float32:
@@ -156,6 +162,25 @@ def _read_distilled(folder: Path) -> None:
 
 
 target("finished-distilling", "folders", _make_distilled, _read_distilled, victims=("v.safetensors",))
+
+
+def _compare(folder: Path) -> Any:
+    train_on, test_on = split_lexicon(_pair().lexicon, _pair().src, _pair().tgt)
+    chosen = contenders(["procrustes", "identity"])
+    return compare(_pair().src, _pair().tgt, chosen, train=train_on, test=test_on, folder=folder / "runs")
+
+
+def _read_comparison(folder: Path) -> None:
+    """Records of finished runs: a damaged one is measured again, or refused."""
+    outcome = _compare(folder)
+    for row in outcome.rows:
+        check_finite(row.mean, *row.values)
+        if row.mean is not None and not 0 <= row.mean <= 1:
+            raise Unsound("a share above one or below zero")
+    json.dumps(outcome.record(), allow_nan=False)
+
+
+target("comparison", "folders", lambda folder: (_compare(folder), None)[1], _read_comparison)
 
 
 def _make_log(folder: Path) -> None:
