@@ -28,6 +28,7 @@ __all__ = ["in_child", "run_all"]
 SECONDS = 20.0
 #: Of one that waits for a pipe which nobody writes to, as nothing else takes time there.
 SECONDS_OF_A_PIPE = 3.0
+SECONDS_OF_A_SPECIMEN = 60.0
 #: Bytes of address space that a worker may take beyond what it has when it starts.
 ROOM = 3 << 30
 
@@ -38,6 +39,7 @@ class _Worker:
     def __init__(self, specimens: Path, folder: Path) -> None:
         self.folder = folder
         self.case: str | None = None
+        self.known: set[str] = set()
         self.began = 0.0
         self.connection, theirs = multiprocessing.Pipe()
         self.process = os.fork()
@@ -119,6 +121,7 @@ def _verdict(worker: _Worker, ready: bool) -> Verdict | None:
     if ready:
         try:
             verdict: Verdict = worker.connection.recv()
+            worker.known.add(worker.case.partition(":")[0])
             return verdict
         except (EOFError, OSError):
             status = worker.end()
@@ -126,7 +129,9 @@ def _verdict(worker: _Worker, ready: bool) -> Verdict | None:
             what = signal.Signals(number).name if number else f"exit code {os.WEXITSTATUS(status)}"
             return Verdict(worker.case, "death", what, "", _noted(worker.folder))
     limit = SECONDS_OF_A_PIPE if _noted(worker.folder).endswith("kind fifo") else SECONDS
-    if time.monotonic() - worker.began > limit:
+    # A worker reads the specimen itself before the first case of a target, and may have to import or compile for it.
+    first = worker.case.partition(":")[0] not in worker.known
+    if time.monotonic() - worker.began > limit + (SECONDS_OF_A_SPECIMEN if first else 0):
         worker.end()
         return Verdict(worker.case, "hang", f"more than {limit:.0f} seconds", "", _noted(worker.folder))
     return None

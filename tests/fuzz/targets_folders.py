@@ -48,8 +48,21 @@ def _alignment(method: str, **settings: Any) -> Any:
     return make
 
 
+#: Numbers above this are finite but overflow when they are multiplied: no reader can tell them from meant ones.
+LARGE = 1e15
+
+
+def tame(alignment: Alignment) -> bool:
+    """Whether all learned numbers are finite, which must be, and of a size to calculate with."""
+    learned = [*alignment._tensors().values(), *alignment.src_normaliser.state, *alignment.tgt_normaliser.state]
+    check_finite(*learned)
+    return all(np.abs(one.astype(np.float64)).max(initial=0) < LARGE for one in learned)
+
+
 def read_alignment(folder: Path) -> None:
     alignment = Alignment.load(folder / "a")
+    if not tame(alignment):
+        return
     for side in ("src", "tgt"):
         mapped = alignment.transform(_some, side)
         check_finite(mapped)
@@ -78,6 +91,11 @@ def read_aligned(folder: Path) -> None:
         if name != space.lang:
             raise Unsound("a space under another name")
         check_space(space)
+    means = [one for pair in aligned.means.values() for one in pair]
+    check_finite(*means)
+    numbers = [*means, *(space.vectors for space in aligned.spaces.values())]
+    if not all(map(tame, aligned.alignments.values())) or any(np.abs(one).max(initial=0) > LARGE for one in numbers):
+        return
     source, target_name = aligned.names[:2]
     for found in (
         aligned.retriever(source, target_name).top(3),

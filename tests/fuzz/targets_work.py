@@ -57,8 +57,8 @@ target("joint-corpus", "folders", _make_corpus, _read_corpus, warm=True, victims
 def _read_corpus_again(folder: Path) -> Any:
     """Building over a damaged folder either opens it unharmed, or says what is wrong with it."""
     corpus = Corpus.build(_texts(folder), folder / "corpus", CORPUS)
-    if min(map(len, (corpus.words, corpus.counts))) < 1 or corpus.counts.min() < 0:
-        raise Unsound("counts below zero")
+    if not len(corpus.words) == len(corpus.counts) > 0 or corpus.counts.min(initial=0) < 0:
+        raise Unsound("counts below zero, or not as many as words")
     tokens = np.asarray(corpus.tokens)
     if tokens.size and (tokens.min() < -1 or tokens.max() >= len(corpus.words)):
         raise Unsound("tokens beyond the vocabulary")

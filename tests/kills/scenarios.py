@@ -24,6 +24,7 @@ class Scenario:
         output: what it writes; with `old` it stands there before, from another command.
         first: commands that run unharmed before it, as it reads what they write.
         inputs: files of the shared inputs that it needs.
+        whole: whether the output is one thing; else each of its files is, and some may be older than others.
         resume: another command that goes on with it, once the file `resumable` is there.
         prepare: called in the command's process before it starts.
     """
@@ -34,6 +35,7 @@ class Scenario:
     inputs: tuple[str, ...]
     old: tuple[str, ...] = ()
     first: tuple[tuple[str, ...], ...] = ()
+    whole: bool = True
     resume: tuple[str, ...] = ()
     resumable: str = ""
     prepare: Callable[[Path], None] | None = None
@@ -205,6 +207,7 @@ _all = (
         "out",
         ("texts",),
         old=("text", "north=texts/south.txt", "south=texts/north.txt", "--segmenter", "spaces", "-o", "out"),
+        whole=False,
     ),
     Scenario(
         "export",

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["difference", "leftovers", "tree"]
+__all__ = ["difference", "is_leftover", "leftovers", "tree"]
 
 #: Keys of JSON documents whose values differ from run to run, as docs/reliability.md says.
 VOLATILE = re.compile(
@@ -41,7 +41,12 @@ def leftovers(work: Path, inputs: Iterable[str]) -> list[str]:
     """Hidden files, parts, locks and downloads, in all folders."""
     given = set(inputs)
     names = (str(path.relative_to(work)) for path in work.rglob("*"))
-    return sorted(name for name in names if name.split("/")[0] not in given and _LEFT.search(name))
+    return sorted(name for name in names if name.split("/")[0] not in given and is_leftover(name))
+
+
+def is_leftover(name: str) -> bool:
+    """Whether a path is that of something unfinished, by its name."""
+    return _LEFT.search(name) is not None
 
 
 def difference(before: dict[str, str], after: dict[str, str]) -> str:
