@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 #: Mutations of each group; all of them together take about a minute of one core.
-SLICES = {"vectors": 450, "texts": 900, "folders": 500, "encoders": 120}
+SLICES = {"vectors": 1500, "texts": 2000, "folders": 1000, "encoders": 150}
 
 
 def fuzz(*arguments: object) -> subprocess.CompletedProcess[str]:

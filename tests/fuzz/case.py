@@ -7,7 +7,6 @@ same file again.
 from __future__ import annotations
 
 import dataclasses
-import gc
 import random
 import re
 import shutil
@@ -137,7 +136,6 @@ def _raised(error: BaseException) -> str:
 
 
 def _reset_peak() -> None:
-    gc.collect()
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
