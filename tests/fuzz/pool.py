@@ -28,6 +28,7 @@ __all__ = ["in_child", "run_all"]
 SECONDS = 20.0
 #: Of one that waits for a pipe which nobody writes to, as nothing else takes time there.
 SECONDS_OF_A_PIPE = 3.0
+#: What a worker may take to read a specimen as it is, before the first case of a target.
 SECONDS_OF_A_SPECIMEN = 60.0
 #: Bytes of address space that a worker may take beyond what it has when it starts.
 ROOM = 3 << 30
@@ -39,7 +40,6 @@ class _Worker:
     def __init__(self, specimens: Path, folder: Path) -> None:
         self.folder = folder
         self.case: str | None = None
-        self.known: set[str] = set()
         self.began = 0.0
         self.connection, theirs = multiprocessing.Pipe()
         self.process = os.fork()
@@ -49,7 +49,7 @@ class _Worker:
         theirs.close()
 
     def give(self, case: str) -> None:
-        self.case, self.began = case, time.monotonic()
+        self.case, self.began = case, time.time()
         self.connection.send(case)
 
     def end(self) -> int:
@@ -121,20 +121,28 @@ def _verdict(worker: _Worker, ready: bool) -> Verdict | None:
     if ready:
         try:
             verdict: Verdict = worker.connection.recv()
-            worker.known.add(worker.case.partition(":")[0])
             return verdict
         except (EOFError, OSError):
             status = worker.end()
             number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
             what = signal.Signals(number).name if number else f"exit code {os.WEXITSTATUS(status)}"
             return Verdict(worker.case, "death", what, "", _noted(worker.folder))
-    limit = SECONDS_OF_A_PIPE if _noted(worker.folder).endswith("kind fifo") else SECONDS
-    # A worker reads the specimen itself before the first case of a target, and may have to import or compile for it.
-    first = worker.case.partition(":")[0] not in worker.known
-    if time.monotonic() - worker.began > limit + (SECONDS_OF_A_SPECIMEN if first else 0):
+    limit, since = _limit(worker)
+    if time.time() - since > limit:
         worker.end()
         return Verdict(worker.case, "hang", f"more than {limit:.0f} seconds", "", _noted(worker.folder))
     return None
+
+
+def _limit(worker: _Worker) -> tuple[float, float]:
+    """Seconds that the worker may take, and since when: the case begins when its mutation is noted."""
+    try:
+        noted = (worker.folder / "mutation").stat().st_mtime
+    except OSError:
+        noted = 0.0
+    if noted < worker.began:  # of the case before, or none: the specimen itself is read, imported for, compiled for
+        return SECONDS + SECONDS_OF_A_SPECIMEN, worker.began
+    return SECONDS_OF_A_PIPE if _noted(worker.folder).endswith("kind fifo") else SECONDS, noted
 
 
 def _alive(worker: _Worker) -> bool:
