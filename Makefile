@@ -4,13 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check reproduce benchmark clean help
+.PHONY: demo test check reproduce benchmark fuzz kill-test clean help
 
 help:
 	@echo "make demo       align English and French, print the figures, leave demo/report.html"
 	@echo "make test       lint, types and all tests"
 	@echo "make reproduce  the long reproductions (tests marked slow)"
 	@echo "make benchmark  speed and memory, as ratios to named references"
+	@echo "make fuzz       mutated files for every reader: COUNT=20000 SEED=0 SAVE=fuzz-failures"
+	@echo "make kill-test  commands killed at any moment and run again: COUNT=100 SEED=0"
 
 demo: $(STAMP)
 	$(BIN)/isoglot demo -o demo
@@ -31,6 +33,12 @@ benchmark: $(STAMP)
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/encoders.py
 
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz --count $(or $(COUNT),20000) --seed $(or $(SEED),0) --save $(or $(SAVE),fuzz-failures)
+
+kill-test: $(STAMP)
+	$(BIN)/python -m tests.kills --count $(or $(COUNT),100) --seed $(or $(SEED),0)
+
 # torch first and exactly as pinned: another spelling pulls gigabytes of CUDA packages.
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -41,4 +49,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) demo fuzz-failures
