@@ -140,12 +140,10 @@ def train(
       isoglot joint en.txt fr.txt -l en-fr.tsv -o en-fr --dry-run
     """
     from isoglot.aligners.aligned import KIND
-    from isoglot.aligners.translate import induce
     from isoglot.cli.console import print_json, progress_bars, result_table, say, table
     from isoglot.cli.joint_inputs import read_job, tell_cost
     from isoglot.cli.outputs import claim
     from isoglot.joint.trained import remove_work
-    from isoglot.lexicons import Lexicon
     from isoglot.recipes.joint import joint_align
 
     _check_options(context)
@@ -169,14 +167,7 @@ def train(
             tell=lambda line: say(f"note: {line}"),
             warn=lambda line: say(f"warning: {line}"),
         )
-        outcome.save(output, progress=progress)
-        if dictionary:
-            aligned = outcome.aligned()
-            first, second = aligned.direction()
-            pairs = induce(aligned, source=first, target=second, limit=dictionary, mutual=True, progress=progress)
-            induced = Lexicon([(pair.source, pair.target) for pair in pairs], first, second)
-            induced.save(output / "dictionary.tsv", confidence=[pair.confidence for pair in pairs])
-            aligned.save_means(output)
+        outcome.save(output, dictionary=dictionary, progress=progress)
     if not keep_work:
         remove_work(work)
     if json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from isoglot.files import check_writable
+from isoglot.files import check_writable, follow_link, remove_abandoned
 from isoglot.folders import FolderKind
 from isoglot.locks import output_lock
 
@@ -21,6 +21,14 @@ def claim(output: Path, kind: FolderKind | None = None) -> None:
     else:
         kind.check_replaceable(output)
     _held.enter_context(output_lock(output))
+    # What a killed run was writing to the output, beside it, or among what it kept to resume from.
+    output = follow_link(output)
+    for beside in (output.name, f".{output.name}.checkpoint"):
+        remove_abandoned(output.parent, beside)
+    for folder in (output, output.with_name(f"{output.name}.work")):
+        # Not deeper than we write: a user may name a folder with much else below it.
+        for within in (folder, *folder.glob("*/"), *folder.glob("*/*/")):
+            remove_abandoned(within)
 
 
 def release_outputs() -> None:

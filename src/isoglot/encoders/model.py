@@ -94,7 +94,9 @@ class LoadedModel:
 
     def fingerprint(self) -> str:
         """A short digest that tells models apart: settings, and samples of all weights."""
-        digest = hashlib.sha256(json.dumps(self.config.to_dict(), sort_keys=True, default=str).encode())
+        # The same model may lie elsewhere when a run resumes.
+        settings = {name: value for name, value in self.config.to_dict().items() if name != "_name_or_path"}
+        digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
         for name, tensor in self._model.state_dict().items():
             if name in self._made_up:
                 continue

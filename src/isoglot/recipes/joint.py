@@ -17,6 +17,7 @@ import numpy as np
 from isoglot.aligners.aligned import AlignedSpaces
 from isoglot.aligners.alignment import Alignment
 from isoglot.aligners.base import Aligner
+from isoglot.aligners.translate import induce
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError, InputError
 from isoglot.joint.corpus import Corpus, CorpusSettings, TextFile
@@ -154,15 +155,25 @@ class JointOutcome:
         space = self.stages.last
         return AlignedSpaces({lang: space.view(lang) for lang in space.langs}, self.stages.alignments, self.info)
 
-    def save(self, folder: str | Path, *, progress: Progress = silent) -> None:
-        """An aligned folder with the stages kept beside, in `joint/`."""
+    def save(self, folder: str | Path, *, dictionary: int = 0, progress: Progress = silent) -> None:
+        """An aligned folder with the stages kept beside, in `joint/`.
+
+        `dictionary`: also write so many mutual translations of the first two languages to `dictionary.tsv`.
+        """
+        aligned = self.aligned()
+        if dictionary:
+            first, second = aligned.direction()
+            pairs = induce(aligned, source=first, target=second, limit=dictionary, mutual=True, progress=progress)
+            induced = Lexicon([(pair.source, pair.target) for pair in pairs], first, second)
 
         def stages(place: Path) -> None:
+            if dictionary:
+                induced.save(place / "dictionary.tsv", confidence=[pair.confidence for pair in pairs])
             for name, space in (("trained", self.stages.trained), ("last", self.stages.last)):
                 (place / "joint" / name).mkdir(parents=True)
                 space.write_into(place / "joint" / name)
 
-        self.aligned().save(folder, also=stages, progress=progress)
+        aligned.save(folder, also=stages, progress=progress)
 
 
 def joint_align(

@@ -18,7 +18,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from isoglot.errors import IsoglotError
-from isoglot.files import atomic_path, cache_directory, sha256_of_file
+from isoglot.files import atomic_path, cache_directory, part_name, remove_abandoned, sha256_of_file
 from isoglot.progress import Progress
 from isoglot.spaces.formats.base import Content, Request
 from isoglot.spaces.formats.native import NativeFile, NativeWriter, open_native
@@ -39,7 +38,6 @@ __all__ = ["CacheFailure", "CacheSink", "SpaceCache"]
 
 # A file that is changed twice within the clock's step keeps its times: do not trust times as fresh as this.
 _FRESH_NS = 20_000_000
-_STALE_SECONDS = 24 * 3600
 _LONGEST_REPORT = 8000
 
 
@@ -149,12 +147,12 @@ class CacheSink:
         try:
             self._stat = cache._stat()
             cache.folder.mkdir(parents=True, exist_ok=True)
-            _remove_stale(cache.folder)
-            handle, name = tempfile.mkstemp(dir=cache.folder, suffix=".part")
+            for folder in (cache.folder, cache.folder / "paths"):
+                remove_abandoned(folder)
+            self._temporary = cache.folder / part_name(cache.path.name)
+            self._file = self._temporary.open("xb")
         except OSError as error:
             raise CacheFailure(str(error)) from error
-        self._temporary = Path(name)
-        self._file = os.fdopen(handle, "wb")
         self._writer = NativeWriter(self._file, dim)
 
     def append(self, block: FloatMatrix) -> None:
@@ -221,11 +219,3 @@ def _remove_entry(entry: Path) -> None:
     for file in (entry, _check_of(entry)):
         with contextlib.suppress(OSError):
             file.unlink(missing_ok=True)
-
-
-def _remove_stale(folder: Path) -> None:
-    """Parts that a killed writer left more than a day ago."""
-    for part in folder.glob("*.part"):
-        with contextlib.suppress(OSError):
-            if time.time() - part.stat().st_mtime > _STALE_SECONDS:
-                part.unlink()
