@@ -89,3 +89,21 @@ def test_mistakes_are_named(world):
         align_to_pivot(spaces, "aa", Procrustes(), {("aa", "bb"): lexicons["aa", "bb"]})
     with pytest.raises(ConfigError, match="only one"):
         align_to_pivot({"aa": spaces["aa"]}, "aa", Identity(), {})
+
+
+def test_the_score_is_the_one_asked_for():
+    """`align --pivot --score cosine` searched by CSLS all the same."""
+    from isoglot.aligners import Procrustes
+    from isoglot.recipes.pivot import align_to_pivot
+    from isoglot.simulate import simulate_pair
+
+    pair = simulate_pair(n_words=300, dim=10, noise=0.3, seed=1)
+    outcome = align_to_pivot(
+        {"north": pair.src, "south": pair.tgt},
+        "north",
+        Procrustes(),
+        {("north", "south"): pair.lexicon},
+        score="cosine",
+    )
+    assert outcome.results["north", "south"][0].protocol["score"] == "cosine"
+    assert ["test words" in warning for warning in outcome.warnings] == [True]
