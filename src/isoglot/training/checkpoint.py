@@ -60,7 +60,8 @@ def latest_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | N
     try:
         manifest = _KIND.read(found[-1])
         manifest.integer("step", least=0)
-        return load_tensors(manifest.file(_TENSORS)), dict(manifest.content)
+        state = {name: value for name, value in manifest.content.items() if name not in ("format", "version", "files")}
+        return load_tensors(manifest.file(_TENSORS)), state
     except InputError as error:
         earlier = "go on from the checkpoint before" if len(found) > 1 else "begin anew"
         raise FormatError(error.what, where=error.where, remedy=f"remove {found[-1]} to {earlier}") from error
