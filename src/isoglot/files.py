@@ -30,6 +30,7 @@ __all__ = [
     "follow_link",
     "follow_umask",
     "is_abandoned",
+    "is_stream",
     "part_name",
     "remove_abandoned",
     "remove_kept",
@@ -78,7 +79,7 @@ def follow_link(path: Path) -> Path:
 def atomic_path(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path beside `path`; move it into place when the block ends well, else remove it."""
     path = Path(path)
-    if _is_stream(path):
+    if is_stream(path):
         with _through_a_copy(path) as temporary:
             yield temporary
         return
@@ -174,7 +175,7 @@ def follow_umask(path: Path) -> None:
     path.chmod((0o777 if path.is_dir() else 0o666) & ~umask)
 
 
-def _is_stream(path: Path) -> bool:
+def is_stream(path: Path) -> bool:
     """A device or pipe, such as /dev/stdout: it is written to, never replaced."""
     try:
         mode = path.stat().st_mode

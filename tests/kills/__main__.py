@@ -33,6 +33,7 @@ def main() -> int:
         for name in names:
             trial = measure(SCENARIOS[name], scratch)
             trials.append(trial)
+            failures += bool(trial.problems)
             _say(trial.summary())
         cases = [options.case] if options.case else cases_of(trials, options.count, options.seed, every=options.every)
         by_name = {trial.scenario.name: trial for trial in trials}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from isoglot.files import check_writable, follow_link, remove_abandoned
+from isoglot.files import check_writable, follow_link, is_stream, remove_abandoned
 from isoglot.folders import FolderKind
 from isoglot.locks import output_lock
 
-__all__ = ["claim", "release_outputs"]
+__all__ = ["claim", "claim_file", "release_outputs"]
 
 _held = contextlib.ExitStack()
 
@@ -20,17 +20,29 @@ def claim(output: Path, kind: FolderKind | None = None) -> None:
         check_writable(output / "any")
     else:
         kind.check_replaceable(output)
-    _held.enter_context(output_lock(output))
-    # What a killed run was writing to the output, beside it, or among what it kept to resume from.
-    output = follow_link(output)
-    for beside in (output.name, f".{output.name}.checkpoint"):
-        remove_abandoned(output.parent, beside)
-    for folder in (output, output.with_name(f"{output.name}.work")):
-        # Not deeper than we write: a user may name a folder with much else below it.
-        for within in (folder, *folder.glob("*/"), *folder.glob("*/*/")):
-            remove_abandoned(within)
+    _hold(output)
+
+
+def claim_file(output: Path) -> None:
+    """Raise unless the file can be written; keep other runs out until we are done."""
+    if not is_stream(output):
+        check_writable(output)
+        _hold(output)
 
 
 def release_outputs() -> None:
     """The command has ended, well or not."""
     _held.close()
+
+
+def _hold(output: Path) -> None:
+    """Lock the output, and remove what a killed run was writing there, beside it, or among what it kept."""
+    _held.enter_context(output_lock(output))
+    # Of a symbolic link: what is kept to resume from lies beside the link, what is written beside its target.
+    for place in {output, follow_link(output)}:
+        for beside in (place.name, f".{place.name}.checkpoint"):
+            remove_abandoned(place.parent, beside)
+        for folder in (place, place.with_name(f"{place.name}.work")):
+            # Not deeper than we write: a user may name a folder with much else below it.
+            for within in (folder, *folder.glob("*/"), *folder.glob("*/*/")):
+                remove_abandoned(within)

@@ -98,7 +98,7 @@ def wordalign(
     from isoglot.encoders.statistical import MODELS, statistical_align
     from isoglot.encoders.word_align import METHODS
     from isoglot.errors import ConfigError
-    from isoglot.files import check_writable
+    from isoglot.cli.outputs import claim_file
     from isoglot.lexicons import WordLinks, link_lines, write_links
 
     if base not in (0, 1):
@@ -114,7 +114,7 @@ def wordalign(
         require("encoders", "an encoder")
         refuse_for_aligned(context, encoder)
     if output is not None:
-        check_writable(output)
+        claim_file(output)
     _check_picture(picture, line, output)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang)
