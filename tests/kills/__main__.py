@@ -84,7 +84,6 @@ def _in_child(folder: Path) -> None:
     if child == 0:
         try:
             make_inputs(folder)
-            (folder / "pairs2.txt").write_text(_reversed((folder / "pairs.txt").read_text("utf-8")), "utf-8")
             os._exit(0)
         except BaseException:
             import traceback
@@ -93,11 +92,6 @@ def _in_child(folder: Path) -> None:
         os._exit(1)
     if os.waitpid(child, 0)[1]:
         raise SystemExit("the inputs could not be made")
-
-
-def _reversed(text: str) -> str:
-    rows = [line.split() for line in text.splitlines()]
-    return "".join(f"{row[1]} {row[0]}\n" for row in rows)
 
 
 def _say(line: str) -> None:

@@ -155,7 +155,8 @@ def _lost(trial: Trial, work: Path, state: str) -> list[str]:
     beside = [path.name for path in work.iterdir() if path.name.startswith(f".{output}.")]
     if not here:
         return [f"no result stands at {output} after the kill (beside it: {', '.join(beside) or 'nothing'})"]
-    if not trial.scenario.whole and all(here.get(name) in (old.get(name), new.get(name)) for name in {*old, *here}):
+    files = {name for name in (*old, *here) if not name.endswith("/")}
+    if not trial.scenario.whole and all(here.get(name) in (old.get(name), new.get(name)) for name in files):
         return []
     return [f"neither the old result nor the new one: {difference(old, here)}"]
 

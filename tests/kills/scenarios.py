@@ -66,6 +66,7 @@ def make_inputs(folder: Path) -> None:
     for lang, space in (("north", pair.src), ("south", pair.tgt), ("east", pair.tgt)):
         Space(lang, space.words, space.vectors, space.counts).save(folder / f"{lang}.vec")
     pair.lexicon.save(folder / "pairs.txt")
+    pair.lexicon.invert().save(folder / "pairs2.txt")
     texts = simulate_texts(600, 60, shared=6)
     (folder / "texts").mkdir()
     texts.save(folder / "texts")

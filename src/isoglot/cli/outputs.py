@@ -21,6 +21,8 @@ def claim(output: Path, kind: FolderKind | None = None) -> None:
     else:
         kind.check_replaceable(output)
     _hold(output)
+    if kind is None and output.is_symlink():
+        follow_link(output).mkdir(parents=True, exist_ok=True)  # Path.mkdir takes a link to nothing for a file
 
 
 def claim_file(output: Path) -> None:

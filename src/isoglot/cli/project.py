@@ -85,11 +85,11 @@ def project(
     """
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import open_encoders
+    from isoglot.cli.outputs import claim_file
     from isoglot.encoders.linking import link_text
     from isoglot.encoders.maps import is_aligned_folder
     from isoglot.encoders.projection import label_scheme, project_text
     from isoglot.errors import InputError
-    from isoglot.cli.outputs import claim_file
     from isoglot.languages import guess_language
     from isoglot.lexicons import ParallelText, check_links, read_links
     from isoglot.lexicons.conll import read_conll, write_conll

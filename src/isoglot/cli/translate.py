@@ -115,8 +115,8 @@ def lexicon(
     from isoglot.aligners.aligned import AlignedSpaces
     from isoglot.aligners.translate import induce
     from isoglot.cli.console import print_json, progress_bars, say
-    from isoglot.errors import InputError
     from isoglot.cli.outputs import claim_file
+    from isoglot.errors import InputError
     from isoglot.lexicons import Lexicon
     from isoglot.retrieval import check_score
     from isoglot.retrieval.backends import check_backend
