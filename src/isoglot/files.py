@@ -33,6 +33,7 @@ __all__ = [
     "is_stream",
     "part_name",
     "remove_abandoned",
+    "remove_at_once",
     "remove_kept",
     "sha256_of_file",
 ]
@@ -149,10 +150,20 @@ def remove_kept(folder: Path | str, names: Iterable[str]) -> None:
     """Remove these files and folders of `folder`, and the folder if it holds nothing else."""
     folder = Path(folder)
     for name in names:
-        _remove(folder / name)
+        remove_at_once(folder / name)
         remove_abandoned(folder, name)
     with contextlib.suppress(OSError):
         folder.rmdir()
+
+
+def remove_at_once(place: Path) -> None:
+    """Remove a file or folder, if it is there; a kill leaves no half of a folder under its name."""
+    if not place.is_dir() or place.is_symlink():
+        place.unlink(missing_ok=True)
+        return
+    temporary = place.replace(place.parent / part_name(place.name))
+    shutil.rmtree(temporary, ignore_errors=True)
+    _own_parts.discard(temporary.name)
 
 
 def sha256_of_file(path: Path, progress: Progress = silent) -> str:

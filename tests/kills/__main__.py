@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import tests.fuzz  # noqa: F401 (one thread each, as there)
+
 from . import hooks
 from .killing import Trial, cases_of, measure, try_case
 from .scenarios import SCENARIOS, make_inputs

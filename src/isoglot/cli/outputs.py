@@ -46,5 +46,5 @@ def _hold(output: Path) -> None:
             remove_abandoned(place.parent, beside)
         for folder in (place, place.with_name(f"{place.name}.work")):
             # Not deeper than we write: a user may name a folder with much else below it.
-            for within in (folder, *folder.glob("*/"), *folder.glob("*/*/")):
+            for within in (folder, *folder.glob("*/"), *folder.glob("*/*/"), *folder.glob("*/*/*/")):
                 remove_abandoned(within)
