@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -21,10 +22,11 @@ try:
 except ImportError:  # Windows: no two runs are kept apart there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["OutputBusyError", "lock_path", "output_lock"]
+__all__ = ["OutputBusyError", "lock_path", "output_lock", "remove_dead_locks"]
 
 #: Outputs that this process holds, and how often: a command holds its output while the parts that it calls write there.
 _held: dict[str, int] = {}
+_HOLDER = re.compile(r"process \d+ \(since ")
 #: How often the folder of a lock may vanish before it counts as gone.
 _TRIES = 100
 
@@ -67,7 +69,19 @@ def output_lock(output: Path | str, *, wait: bool = False) -> Iterator[None]:
 
 def lock_path(output: Path) -> Path:
     """The file that is there while an output is held, and after its holder was killed."""
-    return output.parent / f".{output.name}.lock"
+    real = Path(os.path.realpath(output))
+    if real.is_dir() and not os.access(real.parent, os.W_OK | os.X_OK):
+        return real / ".lock"  # a folder given to us, such as a mounted one
+    return real.parent / f".{real.name}.lock"
+
+
+def remove_dead_locks(folder: Path) -> None:
+    """Remove the locks in a folder whose holders were killed, and nobody else's."""
+    for path in folder.glob(".*.lock") if fcntl is not None else ():
+        with contextlib.suppress(OSError, UnicodeDecodeError), path.open(encoding="utf-8") as stream:
+            if _HOLDER.match(stream.read(200)):
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink(missing_ok=True)
 
 
 def _acquire(path: Path, output: Path, wait: bool) -> tuple[IO[str], set[Path]]:

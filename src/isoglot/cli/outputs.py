@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 
 from isoglot.files import check_writable, follow_link, is_stream, remove_abandoned
 from isoglot.folders import FolderKind
-from isoglot.locks import output_lock
+from isoglot.locks import output_lock, remove_dead_locks
 
 __all__ = ["claim", "claim_file", "release_outputs"]
 
@@ -41,10 +42,11 @@ def _hold(output: Path) -> None:
     """Lock the output, and remove what a killed run was writing there, beside it, or among what it kept."""
     _held.enter_context(output_lock(output))
     # Of a symbolic link: what is kept to resume from lies beside the link, what is written beside its target.
-    for place in {output, follow_link(output)}:
+    for place in {Path(os.path.abspath(output)), Path(os.path.realpath(output))} - {Path("/")}:
         for beside in (place.name, f".{place.name}.checkpoint"):
             remove_abandoned(place.parent, beside)
         for folder in (place, place.with_name(f"{place.name}.work")):
             # Not deeper than we write: a user may name a folder with much else below it.
             for within in (folder, *folder.glob("*/"), *folder.glob("*/*/"), *folder.glob("*/*/*/")):
                 remove_abandoned(within)
+                remove_dead_locks(within)
