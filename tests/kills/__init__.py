@@ -4,5 +4,3 @@
 - `runner.py`: runs a command in a forked process, unharmed, killed by a hook or killed at a time.
 - `scenarios.py`: the commands; `trees.py`: what they leave, without times and dates; `__main__.py`: the command.
 """
-
-import tests.fuzz  # noqa: F401 (one thread each, as there)

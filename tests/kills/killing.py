@@ -115,8 +115,7 @@ def try_case(case: str, trial: Trial, scratch: Path) -> Outcome:
     problems, notes = [], []
     if not first.killed and first.code:
         problems.append(f"ended with code {first.code} before it was killed: {_last(first.said)}")
-    if state == "old":
-        problems += _lost(trial, work)
+    problems += _lost(trial, work, state)
     # Every other kill is followed by the command that resumes, where there is one and something to resume.
     resumes = scenario.resume and sum(case.encode()) % 2 and (work / scenario.resumable).exists()
     again = run(scenario.resume if resumes else scenario.arguments, work, prepare=scenario.prepare)
@@ -141,32 +140,39 @@ def _states(trial: Trial) -> list[tuple[str, Ended]]:
     return [("fresh", trial.fresh), *([("old", trial.over)] if trial.over is not None else [])]
 
 
-def _lost(trial: Trial, work: Path) -> list[str]:
-    """After a kill the old result or the new one stands in its place, whole."""
+def _lost(trial: Trial, work: Path, state: str) -> list[str]:
+    """After a kill the old result, if there was one, or the new one stands in its place, whole."""
     output = trial.scenario.output
+    if state == "fresh" and not trial.scenario.old:
+        return []  # a folder that fills as the command proceeds
+    before, after = (trial.old, trial.replaced) if state == "old" else ({}, trial.done)
     here, old, new = (
         {name: digest for name, digest in found.items() if name.split("/")[0] == output and not is_leftover(name)}
-        for found in (tree(work, trial.scenario.given()), trial.old or {}, trial.replaced or {})
+        for found in (tree(work, trial.scenario.given()), before or {}, after or {})
     )
     if here in (old, new):
         return []
     beside = [path.name for path in work.iterdir() if path.name.startswith(f".{output}.")]
     if not here:
         return [f"no result stands at {output} after the kill (beside it: {', '.join(beside) or 'nothing'})"]
-    if not trial.scenario.whole and all(here.get(name) in (old[name], new.get(name)) for name in old):
+    files = {name for name in (*old, *here) if not name.endswith("/")}
+    if not trial.scenario.whole and all(here.get(name) in (old.get(name), new.get(name)) for name in files):
         return []
     return [f"neither the old result nor the new one: {difference(old, here)}"]
 
 
 def _begin(scenario: Scenario, scratch: Path, *, old: bool = False) -> Path:
-    """The working folder with inputs; always the same path, as results name files."""
-    work = scratch / "work"
+    """The working folder with inputs; always the same path, as results name files. Made once, then copied."""
+    work, made = scratch / "work", scratch / f"{scenario.name}-{'old' if old else 'fresh'}"
     shutil.rmtree(work, ignore_errors=True)
-    scenario.fill(scratch / "inputs", work)
-    for arguments in scenario.first:
-        _good(run(arguments, work), scenario.name)
-    if old:
-        _good(run(scenario.old, work, prepare=scenario.prepare), scenario.name)
+    if not made.exists():
+        scenario.fill(scratch / "inputs", work)
+        for arguments in scenario.first:
+            _good(run(arguments, work), scenario.name)
+        if old:
+            _good(run(scenario.old, work, prepare=scenario.prepare), scenario.name)
+        work.rename(made)
+    shutil.copytree(made, work, symlinks=True)
     return work
 
 

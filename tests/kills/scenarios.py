@@ -66,6 +66,7 @@ def make_inputs(folder: Path) -> None:
     for lang, space in (("north", pair.src), ("south", pair.tgt), ("east", pair.tgt)):
         Space(lang, space.words, space.vectors, space.counts).save(folder / f"{lang}.vec")
     pair.lexicon.save(folder / "pairs.txt")
+    pair.lexicon.invert().save(folder / "pairs2.txt")
     texts = simulate_texts(600, 60, shared=6)
     (folder / "texts").mkdir()
     texts.save(folder / "texts")
@@ -143,6 +144,7 @@ _DISTILL = (
     *("distill", "north=parallel/north.txt", "--encoder", "encoder", "-o", "out", "--layer", "2"),
     *("--segmenter", "spaces", "--min-tokens", "3", "--min-count", "2", "--sample", "0.01"),
 )
+_CONTEXTUAL = ("parallel/north.txt", "parallel/south.txt", "-e", "encoder", "--device", "cpu", "-o", "out")
 _REPRODUCE = (
     *("reproduce", "static-contextual", "--device", "cpu", "-e", "encoder", "-o", "out"),
     *("--text", "en=parallel/north.txt", "de=parallel/south.txt", "--align-method", "procrustes"),
@@ -199,6 +201,20 @@ _all = (
         ("static",),
         old=("static-align", "static", "--pivot", "south", "-m", "procrustes", "--align-all", "-o", "out"),
     ),
+    Scenario(
+        "contextual-align",
+        ("contextual", "align", *_CONTEXTUAL, "-m", "vecmap-semi", "--held-out", "50"),
+        "out",
+        ("encoder", "parallel"),
+        old=("contextual", "align", *_CONTEXTUAL, "-m", "procrustes", "--held-out", "50"),
+    ),
+    Scenario(
+        "contextual-extract",
+        ("contextual", "extract", *_CONTEXTUAL, "--segmenter", "spaces", "--word-method", "ibm1"),
+        "out",
+        ("encoder", "parallel"),
+        old=("contextual", "extract", *_CONTEXTUAL, "--segmenter", "spaces", "--word-method", "ibm1", "--limit", "50"),
+    ),
     Scenario("reproduce", _REPRODUCE, "out", ("encoder", "parallel")),
     Scenario("data-get", ("data", "get", "vectors/xx"), "cache", ("packages",), prepare=_own_catalogue),
     Scenario(
@@ -209,12 +225,45 @@ _all = (
         old=("text", "north=texts/south.txt", "south=texts/north.txt", "--segmenter", "spaces", "-o", "out"),
         whole=False,
     ),
+    Scenario("simulate", ("simulate", "--k", "5", "-o", "out"), "out", ()),
+    Scenario("demo", ("demo", "--offline", "-o", "out"), "out", ()),
+    Scenario(
+        "audit",
+        ("audit", "--encoder", "encoder", "--parallel", "parallel/north.txt", "parallel/south.txt", "--segmenter",
+         "spaces", "--limit", "60", "-o", "out"),
+        "out",
+        ("encoder", "parallel"),
+    ),
+    Scenario(
+        "wordalign",
+        ("wordalign", "parallel/north.txt", "parallel/south.txt", "-m", "ibm1", "-o", "out.links"),
+        "out.links",
+        ("parallel",),
+        old=("wordalign", "parallel/north.txt", "parallel/south.txt", "-m", "ibm1", "--base", "1", "-o", "out.links"),
+    ),
     Scenario(
         "export",
         ("export", "aligned", "-o", "out", "-f", "static-model"),
         "out",
         _VECTORS,
-        first=((*_ALIGN[:-1], "aligned"),),
+        old=("export", "aligned2", "-o", "out", "-f", "static-model"),
+        first=((*_ALIGN[:-1], "aligned"), (*_ALIGN[:-1], "aligned2", "-m", "cca")),
+    ),
+    Scenario(
+        "export-kv",
+        ("export", "aligned", "-o", "out", "-f", "kv"),
+        "out",
+        _VECTORS,
+        old=("export", "aligned2", "-o", "out", "-f", "kv"),
+        first=((*_ALIGN[:-1], "aligned"), (*_ALIGN[:-1], "aligned2", "-m", "cca")),
+        whole=False,
+    ),
+    Scenario(
+        "convert-spacy",
+        ("convert", "north.vec", "out", "--format", "spacy"),
+        "out",
+        _VECTORS,
+        old=("convert", "south.vec", "out", "--format", "spacy"),
     ),
     Scenario("export-text", ("export", "aligned", "-o", "out"), "out", _VECTORS, first=((*_ALIGN[:-1], "aligned"),)),
     Scenario(

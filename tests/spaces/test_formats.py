@@ -328,6 +328,8 @@ def test_keyedvectors_agree_with_gensim(space: Space, tmp_path: Path) -> None:
     assert theirs.index_to_key == list(space.words)
     assert np.array_equal(theirs.vectors, space.vectors)
     assert theirs.get_vecattr("the", "count") == 1000
+    save_space(space, tmp_path / "again.kv")
+    assert (tmp_path / "again.kv").read_bytes() == (tmp_path / "x.kv").read_bytes()
     theirs.save(str(tmp_path / "apart.kv"), sep_limit=1)
     assert (tmp_path / "apart.kv.vectors.npy").exists()
     assert np.array_equal(load_space(tmp_path / "apart.kv").vectors, space.vectors)

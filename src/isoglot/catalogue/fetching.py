@@ -26,7 +26,7 @@ from isoglot.catalogue.table import is_shared
 from isoglot.errors import DownloadError, FormatError, IsoglotError, OfflineError
 from isoglot.files import cache_directory, check_writable, part_name, remove_abandoned, sha256_of_file
 from isoglot.folders import FolderKind
-from isoglot.locks import output_lock
+from isoglot.locks import lock_path, output_lock
 from isoglot.opening import read_json
 from isoglot.progress import Progress, silent
 from isoglot.verified import find_damage, seal
@@ -58,7 +58,16 @@ def fetch(name: str | Entry, progress: Progress = silent, *, connection: Connect
             return _fetch(entry, progress, connection)
         except OfflineError as error:
             raise OfflineError(f"{what}, and we {error.what}", where=entry.name, remedy=error.remedy) from error
+    _tidy(_folder(entry))
     return found
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what is left of a run that was killed when the data was in its place."""
+    if lock_path(folder).exists():
+        with contextlib.suppress(OSError, IsoglotError), output_lock(folder):  # unless somebody is at work
+            remove_abandoned(folder.parent, folder.name)
+            remove_abandoned(_packages())
 
 
 def _fetch(entry: Entry, progress: Progress, connection: Connection | None) -> Path:
@@ -135,12 +144,16 @@ def _folder(entry: Entry) -> Path:
     return cache_directory("catalogue", *entry.name.split("/"))
 
 
+def _packages() -> Path:
+    return cache_directory("catalogue", "packages")
+
+
 @contextlib.contextmanager
 def _artefact(
     entry: Entry, artefact: Artefact, connection: Connection | None, progress: Progress
 ) -> Iterator[tuple[Path, str]]:
     """The verified file and its sha256, for as long as the block lasts; shared packages stay in the cache."""
-    store = cache_directory("catalogue", "packages")
+    store = _packages()
     kept = store / artefact.filename
     if kept.is_file():
         # Whatever happened to the file since, only the right content is used.

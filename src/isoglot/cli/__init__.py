@@ -10,6 +10,7 @@ from typing import Any, cast
 import typer
 
 from isoglot.cli.app import app
+from isoglot.cli.outputs import release_outputs
 from isoglot.cli.streams import discard, open_streams
 from isoglot.errors import IsoglotError
 from isoglot.printable import printable
@@ -68,6 +69,8 @@ def _run() -> int:
         return _fail("out of memory; try --limit with fewer words", 2)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", 130)
+    finally:
+        release_outputs()
 
 
 def _misused(error: Any) -> int:

@@ -58,14 +58,14 @@ def convert(
     """
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.inputs import open_space
-    from isoglot.files import check_writable
+    from isoglot.cli.outputs import claim_file
     from isoglot.spaces.load import output_format
     from isoglot.spaces.normalise import Normaliser, parse_steps
 
     steps = parse_steps(normalise or "")
     if output_format(output, format).name == "gensim":
         require("gensim", "writing gensim KeyedVectors")
-    check_writable(output)
+    claim_file(output)
     with progress_bars() as progress:
         space = open_space(source, lang=None, limit=limit, fold_case=fold_case, progress=progress)
         if steps:
@@ -101,8 +101,8 @@ def export(
     """
     from isoglot.aligners.aligned import AlignedSpaces
     from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.outputs import claim, claim_file
     from isoglot.errors import ConfigError
-    from isoglot.files import check_writable
     from isoglot.spaces.load import save_space
     from isoglot.spaces.static_model import write_static_model
 
@@ -111,7 +111,7 @@ def export(
         raise ConfigError(f"unknown export format {format!r}", remedy=f"one of: {', '.join(endings)}, static-model")
     if format == "kv":
         require("gensim", "writing gensim KeyedVectors")
-    check_writable(output)
+    claim_file(output) if format == "static-model" else claim(output)
     aligned = AlignedSpaces.load(folder)
     written: list[str] = []
     if format == "static-model":

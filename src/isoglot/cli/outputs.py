@@ -7,11 +7,11 @@ import os
 from pathlib import Path
 
 from isoglot.errors import InputError
-from isoglot.files import check_writable, follow_link, remove_abandoned
+from isoglot.files import check_writable, follow_link, is_stream, remove_abandoned
 from isoglot.folders import FolderKind
-from isoglot.locks import output_lock
+from isoglot.locks import output_lock, remove_dead_locks
 
-__all__ = ["claim", "release_outputs"]
+__all__ = ["claim", "claim_file", "release_outputs"]
 
 _held = contextlib.ExitStack()
 
@@ -24,17 +24,32 @@ def claim(output: Path, kind: FolderKind | None = None) -> None:
         raise InputError("is a file, not a folder", where=str(output), remedy="choose another output path")
     else:
         check_writable(output)
-    _held.enter_context(output_lock(output))
-    # What a killed run was writing to the output, beside it, or among what it kept to resume from.
-    output = follow_link(Path(os.path.abspath(output)))
-    for beside in (output.name, f".{output.name}.checkpoint"):
-        remove_abandoned(output.parent, beside)
-    for folder in (output, output.with_name(f"{output.name}.work")):
-        # Not deeper than we write: a user may name a folder with much else below it.
-        for within in (folder, *folder.glob("*/"), *folder.glob("*/*/")):
-            remove_abandoned(within)
+    _hold(output)
+    if kind is None and output.is_symlink():
+        follow_link(output).mkdir(parents=True, exist_ok=True)  # Path.mkdir takes a link to nothing for a file
+
+
+def claim_file(output: Path) -> None:
+    """Raise unless the file can be written; keep other runs out until we are done."""
+    if not is_stream(output):
+        check_writable(output)
+        _hold(output)
 
 
 def release_outputs() -> None:
     """The command has ended, well or not."""
     _held.close()
+
+
+def _hold(output: Path) -> None:
+    """Lock the output, and remove what a killed run was writing there, beside it, or among what it kept."""
+    _held.enter_context(output_lock(output))
+    # Of a symbolic link: what is kept to resume from lies beside the link, what is written beside its target.
+    for place in {Path(os.path.abspath(output)), Path(os.path.realpath(output))} - {Path("/")}:
+        for beside in (place.name, f".{place.name}.checkpoint"):
+            remove_abandoned(place.parent, beside)
+        for folder in (place, place.with_name(f"{place.name}.work")):
+            # Not deeper than we write: a user may name a folder with much else below it.
+            for within in (folder, *folder.glob("*/"), *folder.glob("*/*/"), *folder.glob("*/*/*/")):
+                remove_abandoned(within)
+                remove_dead_locks(within)

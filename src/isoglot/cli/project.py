@@ -85,11 +85,11 @@ def project(
     """
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import open_encoders
+    from isoglot.cli.outputs import claim_file
     from isoglot.encoders.linking import link_text
     from isoglot.encoders.maps import is_aligned_folder
     from isoglot.encoders.projection import label_scheme, project_text
     from isoglot.errors import InputError
-    from isoglot.files import check_writable
     from isoglot.languages import guess_language
     from isoglot.lexicons import ParallelText, check_links, read_links
     from isoglot.lexicons.conll import read_conll, write_conll
@@ -105,7 +105,7 @@ def project(
         refuse(context, f"with {encoder}, which is one encoder for all languages", "src_lang", "tgt_lang")
     written = _default_output(tgt) if output is None else output
     _check_output(written, [path for path in (labels, src, tgt, links) if path is not None])
-    check_writable(written)
+    claim_file(written)
     text = ParallelText.load(src, tgt)
     source_words, target_words = _words(text.src, src), _words(text.tgt, tgt)
     sentences = read_conll(labels, column=column, word_column=word_column, strip_prefix=strip_prefix)

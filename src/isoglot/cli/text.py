@@ -59,7 +59,7 @@ def prepare_texts(
     import itertools
 
     from isoglot.cli.console import print_json, progress_bars, say
-    from isoglot.files import check_writable
+    from isoglot.cli.outputs import claim
     from isoglot.text import TextSettings, overlap, prepare, same_language
     from isoglot.text import segmenter as load_segmenter
 
@@ -76,9 +76,8 @@ def prepare_texts(
     for lang, name in chosen.items():
         load_segmenter(name, lang)  # a missing package is told before hours of work, not in between
     targets = {lang: None if output is None else output / f"{lang}.txt" for lang in files}
-    for target in targets.values():
-        if target is not None:
-            check_writable(target)
+    if output is not None:
+        claim(output)
     reports = []
     with progress_bars() as progress:
         for lang, path in files.items():

@@ -58,7 +58,7 @@ def train_vectors(
     """
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.joint_inputs import read_text_argument, tell_cost
-    from isoglot.cli.outputs import claim
+    from isoglot.cli.outputs import claim_file
     from isoglot.joint import CorpusSettings, Training, train_texts
     from isoglot.joint.trained import remove_work
     from isoglot.spaces import Space
@@ -73,7 +73,7 @@ def train_vectors(
         tell_cost([file], corpus_settings, training, threads, json)
         return
     work = output.with_name(f"{output.name}.work")
-    claim(work)
+    claim_file(output)
     with progress_bars() as progress:
         trained = train_texts(
             [file],

@@ -115,15 +115,15 @@ def lexicon(
     from isoglot.aligners.aligned import AlignedSpaces
     from isoglot.aligners.translate import induce
     from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.outputs import claim_file
     from isoglot.errors import InputError
-    from isoglot.files import check_writable
     from isoglot.lexicons import Lexicon
     from isoglot.retrieval import check_score
     from isoglot.retrieval.backends import check_backend
 
     check_score(score)
     check_backend(backend)
-    check_writable(output)
+    claim_file(output)
     aligned = AlignedSpaces.load(folder)
     first, second = aligned.direction(source, target)
     known_means = set(aligned.means)

@@ -93,12 +93,12 @@ def wordalign(
     """
     from isoglot.cli.console import print_json, print_line, progress_bars, say
     from isoglot.cli.encoder_options import link_settings, open_encoders, open_parallel
+    from isoglot.cli.outputs import claim_file
     from isoglot.encoders.fitting import tokenise
     from isoglot.encoders.linking import check_linking, link_text
     from isoglot.encoders.statistical import MODELS, statistical_align
     from isoglot.encoders.word_align import METHODS
     from isoglot.errors import ConfigError
-    from isoglot.files import check_writable
     from isoglot.lexicons import WordLinks, link_lines, write_links
 
     if base not in (0, 1):
@@ -114,7 +114,7 @@ def wordalign(
         require("encoders", "an encoder")
         refuse_for_aligned(context, encoder)
     if output is not None:
-        check_writable(output)
+        claim_file(output)
     _check_picture(picture, line, output)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang)

@@ -303,8 +303,8 @@ def _earlier(place: Path | None, key: str) -> tuple[StaticChoice, Alignment] | N
 
 def remove_work(work: str | Path) -> None:
     """Remove what `align_static` has kept there, and the folder if it holds nothing else."""
-    for choice in Path(work).glob(f"*/{_CHOICE}"):
-        remove_kept(choice.parent, (_ALIGNMENT, _CHECKPOINT, _CHOICE))
+    for place in Path(work).glob("*/"):
+        remove_kept(place, (_ALIGNMENT, _CHECKPOINT, _CHOICE))
     remove_kept(work, ())
 
 

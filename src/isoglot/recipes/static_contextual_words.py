@@ -112,17 +112,17 @@ def aligned_vectors(
     """The folder with vectors in the pivot's space, made unless it is there, and what became of each language."""
     key = run_key(distilled.name, aligning.key(), seed, "chosen by dictionaries of other vectors")
     place = folder / f"{distilled.name.rpartition('-')[0]}-{key[:8]}"
+    work = place.with_name(f"{place.name}.work")
     if not (place / "config.json").exists():
         spaces = read_vectors(distilled, languages)
         others = {lang: Space.load(path, lang=lang, progress=progress) for lang, path in aligning.vectors.items()}
-        work = place.with_name(f"{place.name}.work")
         outcome = align_static(
             spaces, aligning.pivot, inducer=aligning.induce, aligner=aligning.method,
             dictionary_from=others or None, align_all=aligning.align_all, seed=seed, work=work, progress=progress,
             tell=tell,
         )  # fmt: skip
         outcome.save(place, progress=progress)
-        remove_work(work)
+    remove_work(work)  # also that of a run that was killed when it was done
     return place, json.loads((place / "config.json").read_text("utf-8"))["languages"]
 
 

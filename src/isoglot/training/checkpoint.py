@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from isoglot.errors import FormatError, InputError
-from isoglot.files import atomic_path, remove_abandoned
+from isoglot.files import atomic_path, remove_abandoned, remove_at_once
 from isoglot.folders import FolderKind
 from isoglot.manifests import read_json_object
 
@@ -48,7 +48,7 @@ def save_checkpoint(folder: Path, step: int, tensors: Mapping[str, Any], state: 
     except OSError as error:
         raise cannot_write(place, error) from error
     for old in _complete(folder)[:-KEPT]:
-        shutil.rmtree(old)
+        remove_at_once(old)
     return place
 
 

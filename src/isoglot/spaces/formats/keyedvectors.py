@@ -7,7 +7,7 @@ FastTextKeyedVectors with their n-grams, and the `wv` of a whole Word2Vec or Fas
 from __future__ import annotations
 
 import re
-import tempfile
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import MissingExtraError
-from isoglot.files import check_writable
+from isoglot.files import check_writable, follow_link, part_name, remove_abandoned
 from isoglot.progress import Progress
 from isoglot.spaces.formats.base import Content, MemorySink, Request, clean, reading
 from isoglot.spaces.formats.fasttext import word_vectors
@@ -79,12 +79,22 @@ def write(space: Space, path: Path, progress: Progress) -> None:
     vectors.add_vectors(list(space.words), np.asarray(space.vectors))
     if space.counts is not None:
         vectors.expandos["count"] = np.array(space.counts)
+    vectors.lifecycle_events = None  # gensim would add the time: the same vectors are to give the same bytes
+    path = follow_link(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        vectors.save(str(Path(folder) / path.name))
+    remove_abandoned(path.parent, path.name)
+    folder = path.parent / part_name(path.name)
+    folder.mkdir(0o700)
+    try:
+        vectors.save(str(folder / path.name))
+        files = sorted(folder.iterdir(), key=lambda file: file.name == path.name)
+        if len(files) > 1:
+            path.unlink(missing_ok=True)  # an older pickle must not be read with the new arrays
         # The arrays first: the pickle names them.
-        for file in sorted(Path(folder).iterdir(), key=lambda file: file.name == path.name):
+        for file in files:
             file.replace(path.parent / file.name)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     progress(f"writing {path.name}", 1, 1)
 
 
