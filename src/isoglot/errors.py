@@ -23,6 +23,10 @@ __all__ = [
 ]
 
 
+#: Longer messages are cut in the middle: what they quote may be as long as a file.
+_LONGEST = 1000
+
+
 class IsoglotError(Exception):
     """Base class. `where` is a file, `file:line` or argument; `remedy` says what to do next.
 
@@ -40,7 +44,12 @@ class IsoglotError(Exception):
         if remedy:
             text = f"{text}; {remedy}"
         # One line, always: messages quote names and file content, which may hold newlines or control characters.
-        super().__init__(printable(text))
+        super().__init__(_shortened(printable(text)))
+
+
+def _shortened(text: str) -> str:
+    half = (_LONGEST - 5) // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} ... {text[-half:]}"
 
 
 class InputError(IsoglotError):

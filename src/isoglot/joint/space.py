@@ -120,7 +120,10 @@ class JointSpace:
         manifest = _KIND.read(folder)
         langs = manifest.names("langs", least=1)
         # Its checksum has held, so these are the lines that were written.
-        words = manifest.file("words.txt").read_text("utf-8").split("\n")[:-1]
+        try:
+            words = manifest.file("words.txt").read_text("utf-8").split("\n")[:-1]
+        except UnicodeDecodeError as error:
+            raise manifest.wrong(f"words.txt beside it is not UTF-8: {error}") from error
         tensors = manifest.tensors("joint.safetensors")
         shape = (len(words), len(langs))
         members = tensors.take("members", shape, kind="u").astype(bool)

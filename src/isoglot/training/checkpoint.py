@@ -19,6 +19,7 @@ from isoglot.errors import FormatError, InputError
 from isoglot.files import atomic_path, remove_abandoned
 from isoglot.folders import FolderKind
 from isoglot.manifests import read_json_object
+from isoglot.opening import check_regular
 
 __all__ = [
     "cannot_write",
@@ -74,7 +75,7 @@ def remove_leftovers(folder: Path) -> None:
 def save_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
     """Write tensors into one file, atomically."""
     try:
-        with atomic_path(path) as temporary:
+        with atomic_path(path, own=True) as temporary:
             _write_tensors(temporary, tensors)
     except OSError as error:
         raise cannot_write(path, error) from error
@@ -86,6 +87,7 @@ def load_tensors(path: Path) -> dict[str, Any]:
     from safetensors.torch import load_file
 
     try:
+        check_regular(path)
         return dict(load_file(path))
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise FormatError(f"cannot be read: {error}", where=str(path)) from error
@@ -101,7 +103,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write an object as JSON, atomically."""
-    with atomic_path(path) as temporary:
+    with atomic_path(path, own=True) as temporary:
         temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
 
 
