@@ -15,7 +15,7 @@ from isoglot.aligners.rerank import Reranker
 from isoglot.cli.static_align import _files
 from isoglot.distill.distilling import KIND as DISTILLED
 from isoglot.encoders.pairs import ContextualPairs
-from isoglot.errors import IsoglotError
+from isoglot.errors import IsoglotError, locating
 from isoglot.joint.space import JointSpace
 from isoglot.recipes.finetune import _vectors
 from isoglot.recipes.pair import align_pair
@@ -117,7 +117,8 @@ def _make_reranker(folder: Path) -> None:
 
 def _read_reranker(folder: Path) -> None:
     aligned = AlignedSpaces.load(folder / "a")
-    check_finite(Reranker.load(folder / "r").retriever(aligned).top(3).scores)
+    with locating(str(folder / "r")):  # one of other vectors is refused, by whoever knows where it is from
+        check_finite(Reranker.load(folder / "r").retriever(aligned).top(3).scores)
 
 
 target("reranker", "folders", _make_reranker, _read_reranker, victims=("r/**/*",))

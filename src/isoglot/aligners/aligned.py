@@ -30,6 +30,7 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval import Retriever
 from isoglot.spaces import Space
 from isoglot.spaces.load import load_space, save_space
+from isoglot.verified import digest_of_array
 
 if TYPE_CHECKING:
     from isoglot.aligners.rerank import Reranker
@@ -227,8 +228,9 @@ class AlignedSpaces:
         for (source, target, k), (of_source, of_target) in self.means.items():
             tensors[f"{source}|{target}|{k}|0"], tensors[f"{source}|{target}|{k}|1"] = of_source, of_target
         if tensors:
-            with atomic_path(folder / _MEANS) as temporary:
-                save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()}, temporary)
+            tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+            with atomic_path(folder / _MEANS, own=True) as temporary:
+                save_file(tensors, temporary, metadata={name: digest_of_array(one) for name, one in tensors.items()})
 
     @staticmethod
     def _read_means(folder: Path, spaces: Mapping[str, Space]) -> dict[tuple[str, str, int], Means]:
@@ -243,6 +245,8 @@ class AlignedSpaces:
             if which != "0" or other not in tensors or not {source, target} <= spaces.keys() or not k.isdecimal():
                 continue
             of_source, of_target = tensors[key], tensors[other]
+            if any(tensors.metadata.get(name) != digest_of_array(tensors[name]) for name in (key, other)):
+                continue
             if (of_source.shape, of_target.shape) == ((len(spaces[source]),), (len(spaces[target]),)):
                 means[source, target, int(k)] = (of_source, of_target)
         return means

@@ -76,6 +76,7 @@ class LoadedModel:
             self._model.pooler = None
         self._model.eval().to(self.device)
         self._whole = self._model
+        self._rows = _embedding_rows(self._model)
         self.depth = int(config.num_hidden_layers)
         self.width = int(config.hidden_size)
         self.longest = _longest(config, self.tokenizer)
@@ -148,6 +149,9 @@ class LoadedModel:
         for row, piece in enumerate(pieces):
             ids[row, : len(piece.ids)] = torch.tensor(piece.ids, dtype=torch.long)
             mask[row, : len(piece.ids)] = 1
+        if self._rows is not None and not 0 <= int(ids.min()) <= int(ids.max()) < self._rows:
+            what = f"its tokenizer gives token {int(ids.max()):,}, but only {self._rows:,} have an embedding"
+            raise FormatError(what, where=self.folder, remedy="get the model again")
         last_only = layers.numbers == (self.depth,)
         output = self._model(
             input_ids=ids.to(self.device), attention_mask=mask.to(self.device), output_hidden_states=not last_only
@@ -311,6 +315,13 @@ def _longest(config: Any, tokenizer: Any) -> int:
     elif config.model_type == "mpnet":
         positions -= 2  # the same, but it takes the padding token's number for granted
     return min(positions, int(min(tokenizer.model_max_length, 1_000_000)))
+
+
+def _embedding_rows(model: Any) -> int | None:
+    """How many tokens have an embedding; None for models that make theirs in another way."""
+    with contextlib.suppress(NotImplementedError, AttributeError):
+        return int(model.get_input_embeddings().num_embeddings)
+    return None
 
 
 def _made_up(missing: Iterable[str], where: str) -> frozenset[str]:

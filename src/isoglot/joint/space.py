@@ -128,7 +128,10 @@ class JointSpace:
         shape = (len(words), len(langs))
         members = tensors.take("members", shape, kind="u").astype(bool)
         vectors = tensors.take("vectors", (len(words), None))
-        return cls(tuple(langs), tuple(words), vectors, tensors.take("counts", shape, kind="i"), members)
+        counts = tensors.take("counts", shape, kind="i")
+        if not all(words) or counts.min(initial=0) < 0:
+            raise manifest.wrong("the words or counts beside it are damaged")
+        return cls(tuple(langs), tuple(words), vectors, counts, members)
 
     def _column(self, lang: str) -> int:
         if lang not in self.langs:

@@ -33,7 +33,7 @@ def keep_run(place: Path, outcome: Mapping[str, Any]) -> None:
     with atomic_path(place, own=True) as temporary:
         plain = json.loads(json.dumps(outcome))  # as it will be read
         content = {**plain, "sha256": _digest(plain)}
-        temporary.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
+        temporary.write_text(json.dumps(content, ensure_ascii=False), "utf-8", "backslashreplace")
 
 
 def kept_or_measured(

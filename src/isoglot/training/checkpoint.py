@@ -7,6 +7,7 @@ their own: batches, masks and dropout of a step follow from the seed and the ste
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -35,7 +36,7 @@ __all__ = [
 
 #: Checkpoints that stay: should the disk damage the newest, there is one more.
 KEPT = 2
-_TENSORS, _STATE = "tensors.safetensors", "state.json"
+_TENSORS, _STATE, _SEAL = "tensors.safetensors", "state.json", "sha256"
 _KIND = FolderKind("isoglot-checkpoint", "a checkpoint", "`isoglot train`", manifest=_STATE)
 
 
@@ -45,7 +46,10 @@ def save_checkpoint(folder: Path, step: int, tensors: Mapping[str, Any], state: 
     try:
         with _KIND.replacing(place) as temporary:
             _write_tensors(temporary / _TENSORS, tensors)
+            # The manifest lists the tensors with their checksum, and is sealed itself.
             _KIND.write_manifest(temporary, {"step": step, **state})
+            content = read_json_object(temporary / _STATE)
+            write_json(temporary / _STATE, {**content, _SEAL: _digest(content)})
     except OSError as error:
         raise cannot_write(place, error) from error
     for old in _complete(folder)[:-KEPT]:
@@ -60,8 +64,10 @@ def latest_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | N
         return None
     try:
         manifest = _KIND.read(found[-1])
-        manifest.integer("step", least=0)
-        return load_tensors(manifest.file(_TENSORS)), dict(manifest.content)
+        content = dict(manifest.content)
+        if content.pop(_SEAL, None) != _digest(content):
+            raise manifest.wrong("is not what was written (its checksum differs)")
+        return load_tensors(manifest.file(_TENSORS)), content
     except InputError as error:
         earlier = "go on from the checkpoint before" if len(found) > 1 else "begin anew"
         raise FormatError(error.what, where=error.where, remedy=f"remove {found[-1]} to {earlier}") from error
@@ -104,7 +110,11 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write an object as JSON, atomically."""
     with atomic_path(path, own=True) as temporary:
-        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8", "backslashreplace")
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def check_room(folder: Path, needed: int) -> None:

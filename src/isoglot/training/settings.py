@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from isoglot.encoders.statistical import MODELS
-from isoglot.errors import ConfigError, FormatError, InputError
+from isoglot.errors import ConfigError, FormatError, InputError, locating
 from isoglot.opening import read_small
 from isoglot.training.fresh import FreshEncoder
 from isoglot.training.objectives.base import PRESETS, Objective, check_type, known, parse_recipe, preset
@@ -189,6 +189,11 @@ class Recipe:
 
 def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     """A recipe out of plain data: that of a file, or of `Recipe.record`."""
+    with locating(where):
+        return _recipe_of(content, where)
+
+
+def _recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     keys = {"preset", "encoder", "output", "target", "held_out", "limit", *TABLES, "objectives", "training", "fresh"}
     for key in content:
         known(key, dict.fromkeys(sorted(keys)), "entry", where)
