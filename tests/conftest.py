@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +15,7 @@ from filelock import FileLock
 
 from isoglot.encoders import Encoder
 from isoglot.encoders.model import quiet
+from isoglot.files import part_name
 from isoglot.simulate import SimulatedParallel, simulate_encoder, simulate_parallel
 
 # Two workers with a pool of torch threads each wait for each other more than they work. Set before torch is imported.
@@ -111,3 +115,11 @@ def linked(parallel):
             for i, j in sorted(parallel.links[number].sure)
         ]
     )
+
+
+@pytest.fixture(scope="session")
+def killed_name() -> Callable[..., str]:
+    """Names as a process that is no more gave them to what it was writing."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return lambda name, suffix="part": part_name(name, suffix).replace(f"-{os.getpid()}-", f"-{process.pid}-")

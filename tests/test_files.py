@@ -5,21 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import subprocess
-import sys
 import threading
 
 import pytest
 
 from isoglot.errors import InputError, IsoglotError
 from isoglot.files import atomic_path, cache_directory, check_writable, part_name, remove_kept
-
-
-def killed_name(name: str) -> str:
-    """As a process that is no more would have named what it was writing."""
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    return part_name(name).replace(f"-{os.getpid()}-", f"-{process.pid}-")
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
@@ -61,7 +52,7 @@ def test_errors_are_one_line_whatever_they_quote():
     assert "\n" not in str(IsoglotError("bad\nword\x1b[31m", where="a\tb", remedy="c\r\nd"))
 
 
-def test_what_was_kept_is_removed_and_nothing_else(tmp_path):
+def test_what_was_kept_is_removed_and_nothing_else(tmp_path, killed_name):
     work = tmp_path / "work"
     (work / "state").mkdir(parents=True)
     (work / killed_name("state")).mkdir()
@@ -74,7 +65,7 @@ def test_what_was_kept_is_removed_and_nothing_else(tmp_path):
     assert not work.exists()
 
 
-def test_what_a_killed_writer_left_is_removed_by_the_next_and_what_a_live_one_writes_is_not(tmp_path):
+def test_what_a_killed_writer_left_is_removed_by_the_next_and_what_a_live_one_writes_is_not(tmp_path, killed_name):
     dead, other, live = killed_name("f"), killed_name("g"), part_name("f")
     for name in (dead, other, live, ".f.part", ".f.notes"):
         (tmp_path / name).write_text("half")

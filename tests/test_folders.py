@@ -12,7 +12,6 @@ import pytest
 
 from isoglot import folders
 from isoglot.errors import FormatError, InputError
-from isoglot.files import part_name
 from isoglot.folders import FolderKind, exchange
 
 KIND = FolderKind("test-thing", "a thing", "`make thing`", manifest="thing.json", later=("later.bin",))
@@ -123,21 +122,12 @@ def test_a_link_stays_and_the_folder_behind_it_is_written(tmp_path):
     assert (tmp_path / "to-come" / "value.txt").read_text() == "newer"
 
 
-def dead_process() -> int:
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    return process.pid
-
-
-def test_a_kill_between_two_renames_is_undone_on_the_next_use(tmp_path):
+def test_a_kill_between_two_renames_is_undone_on_the_next_use(tmp_path, killed_name):
     for read_first in (True, False):
         write(tmp_path / "out", "old")
         # The old folder has been moved away, the new one has not got its name yet.
-        away, new = (
-            part_name("out", suffix).replace(f"-{os.getpid()}-", f"-{dead_process()}-") for suffix in ("old", "part")
-        )
-        (tmp_path / "out").rename(tmp_path / away)
-        (tmp_path / new).mkdir()
+        (tmp_path / "out").rename(tmp_path / killed_name("out", "old"))
+        (tmp_path / killed_name("out")).mkdir()
         if read_first:
             assert KIND.read(tmp_path / "out").file("value.txt").read_text() == "old"
         else:
@@ -200,7 +190,7 @@ def test_a_changed_byte_is_noticed(tmp_path):
     with pytest.raises(FormatError, match="checksum"):
         KIND.read(tmp_path / "out").file("value.txt")
     (tmp_path / "out" / "value.txt").unlink()
-    with pytest.raises(FormatError, match=r"no value\.txt"):
+    with pytest.raises(FormatError, match="no such file"):
         KIND.read(tmp_path / "out").file("value.txt")
 
 

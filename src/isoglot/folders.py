@@ -46,7 +46,7 @@ class Manifest(Fields):
         """A file of the folder, if its content is what was written."""
         path = self.folder / name
         if not path.is_file():
-            raise self.wrong(f"there is no {name} beside it")
+            raise FormatError("no such file", where=str(path), remedy=self.remedy)
         if sha256_of_file(path) != self.mapping("files").get(name):
             raise FormatError("is not what was written (its checksum differs)", where=str(path), remedy=self.remedy)
         return path
@@ -93,8 +93,13 @@ class FolderKind:
             raise InputError(what, where=str(folder), remedy=remedy)
         try:
             content = read_json_object(folder / self.manifest)
+        except FileNotFoundError as error:
+            what = f"not {self.what} (there is no {self.manifest} in it)"
+            raise InputError(what, where=str(folder), remedy=remedy) from error
         except OSError as error:
-            raise InputError(f"not {self.what} ({error.strerror})", where=where, remedy=remedy) from error
+            raise InputError(f"cannot be read ({error.strerror})", where=where, remedy=remedy) from error
+        except FormatError as error:
+            raise FormatError(f"not {self.what}: {error.what}", where=where, remedy=remedy) from error
         if content.get("format") != self.format:
             raise FormatError(f"not {self.what}", where=where, remedy=remedy)
         if content.get("version") != self.version:

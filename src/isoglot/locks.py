@@ -37,7 +37,7 @@ def output_lock(output: Path | str, *, wait: bool = False) -> Iterator[None]:
 
     If another process holds it, wait for it to end, or raise `OutputBusyError`.
     """
-    output = follow_link(Path(output))
+    output = follow_link(Path(os.path.abspath(output)))  # "." has a name too
     key = os.path.realpath(output)
     if fcntl is None or key in _held:
         _held[key] = _held.get(key, 0) + 1

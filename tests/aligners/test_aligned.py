@@ -110,3 +110,13 @@ def test_damage_is_named(aligned, tmp_path):
     (tmp_path / "out" / "spaces" / "bb.safetensors").unlink()
     with pytest.raises(InputError):
         AlignedSpaces.load(tmp_path / "out")
+
+
+def test_a_changed_neighbourhood_mean_is_not_used(aligned, tmp_path):
+    aligned.retriever("aa", "bb")
+    aligned.save(tmp_path / "out")
+    path = tmp_path / "out" / "neighbourhoods.safetensors"
+    data = bytearray(path.read_bytes())
+    data[-2] ^= 1
+    path.write_bytes(data)
+    assert len(AlignedSpaces.load(tmp_path / "out").means) == 1

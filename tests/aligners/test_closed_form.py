@@ -130,7 +130,7 @@ def test_settings_out_of_range_are_refused(cls, wrong):
 
 
 def test_a_folder_that_is_no_alignment_is_named(tmp_path):
-    with pytest.raises(InputError, match="no alignment here"):
+    with pytest.raises(InputError, match="not a saved alignment"):
         Alignment.load(tmp_path)
     X, Y = matched()
     Procrustes().fit(X, Y, diagonal(200)).save(tmp_path / "a")

@@ -210,7 +210,7 @@ def test_bad_input_is_refused(related, tmp_path):
     far = Lexicon([(related.src.words[i], related.tgt.words[-1 - i]) for i in range(20)])
     with pytest.raises(LexiconError, match="too few to learn"):
         Reranker.train(related.src, related.tgt, far, [Procrustes()], candidates=2, threads=1)
-    with pytest.raises(InputError, match="no re-ranker here"):
+    with pytest.raises(InputError, match="not a re-ranker"):
         Reranker.load(tmp_path)
 
 
@@ -222,7 +222,7 @@ def test_a_damaged_folder_is_refused(reranker, tmp_path):
         ("{", "not JSON"),
         ("[]", "not a re-ranker"),
         (json.dumps({**content, "model": content["model"][1:]}), "features are not those"),
-        (json.dumps({**content, "model": None}), "incomplete"),
+        (json.dumps({**content, "model": None}), "not a list"),
         (json.dumps({**content, "further": 2}), "features are not those"),
     ]:
         file.write_text(damage, "utf-8")

@@ -438,7 +438,7 @@ def test_bad_texts_encoders_and_layers_are_one_line(fail, here, command):
         ((*WORDALIGN[:-1], "north.txt/out"), "north.txt is not a folder"),
         ((*TATOEBA, "--score", "luck"), "--score: unknown score 'luck'; one of: cosine, margin, csls"),
         ((*TATOEBA, "--per-item", "north.txt/items"), "north.txt is not a folder"),
-        (("evaluate", "cbli", "nowhere"), "nowhere: no contextual pairs here; name a folder written by"),
+        (("evaluate", "cbli", "nowhere"), "nowhere: no such folder; name a folder written by"),
         (("evaluate", "cbli", "nowhere", "-m", "luck"), "unknown method 'luck'"),
         (("evaluate", "cbli", "x", "-m", "cca", "-a", "y"), "--alignment and --method exclude each other"),
         (
@@ -470,8 +470,8 @@ def test_links_past_the_end_of_a_sentence_are_told_with_their_line(fail, here, p
 def test_folders_with_other_things_are_refused(fail, here):
     (here / "out").mkdir()
     (here / "out" / "thesis.tex").write_text("years of work")
-    assert "out: this folder holds other things (no pairs.json)" in fail(*EXTRACT)
-    assert "out: this folder holds other things (no isoglot.json)" in fail(*ALIGN)
+    assert "out: this folder is not contextual pairs" in fail(*EXTRACT)
+    assert "out: this folder is not an aligned encoder" in fail(*ALIGN)
     assert (here / "out" / "thesis.tex").read_text() == "years of work"
 
 

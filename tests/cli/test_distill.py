@@ -83,7 +83,7 @@ def test_the_cost_is_told_and_nothing_written(run, texts):
         (["north=taken"], "is a folder, not a text"),
         (["a/b=north.txt"], "cannot name a language"),
         (["north=north.txt", "north=south.txt"], "two texts are named 'north'"),
-        (["north=north.txt", "south=empty.txt"], "empty.txt:1: the file is empty"),
+        (["north=north.txt", "south=empty.txt"], "empty.txt: the file is empty"),
         (["north=north.txt", "south=few.txt"], "lower --min-count"),
         (["north=north.txt", "south=short.txt"], "none of its 2 sentences is left"),
         (["north=latin.txt"], "latin.txt:2: not UTF-8 text"),

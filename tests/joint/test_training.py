@@ -9,7 +9,6 @@ import pytest
 
 from isoglot.aligners.checkpoint import Checkpoint
 from isoglot.errors import ConfigError, InputError
-from isoglot.files import part_name
 from isoglot.joint import training
 from isoglot.joint.corpus import Corpus, CorpusSettings, TextFile
 from isoglot.joint.trained import estimate, remove_work, train_texts, translations_of
@@ -163,11 +162,9 @@ def test_the_cost_counts_lines_that_are_repeated(files, texts, tmp_path):
     assert cost.minutes == pytest.approx(2 * 80_000 / cost.words_per_second / 60)
 
 
-def test_only_our_own_work_is_removed(files, tmp_path, monkeypatch):
+def test_only_our_own_work_is_removed(files, tmp_path, killed_name):
     train_texts(files, tmp_path / "work", CorpusSettings(), SMALL, threads=1)
-    killed = part_name("training.checkpoint")
-    (tmp_path / "work" / killed).write_text("half a state")
-    monkeypatch.setattr("isoglot.files.is_abandoned", lambda name: name == killed)
+    (tmp_path / "work" / killed_name("training.checkpoint")).write_text("half a state")
     (tmp_path / "work" / "notes.txt").write_text("mine")
     remove_work(tmp_path / "work")
     assert [path.name for path in (tmp_path / "work").iterdir()] == ["notes.txt"]

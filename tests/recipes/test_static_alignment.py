@@ -282,7 +282,7 @@ def test_the_folder_is_read_as_files_and_as_aligned_spaces(outcome, tmp_path):
     assert "kept as it was" in content["languages"]["same"]["note"]
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text("{}", "utf-8")
-    with pytest.raises(InputError, match="holds something else"):
+    with pytest.raises(InputError, match="will not be overwritten"):
         outcome.save(tmp_path / "model")
 
 

@@ -217,7 +217,7 @@ def test_folders_missing_files_and_streams(tmp_path: Path) -> None:
 
 
 def test_words_that_text_cannot_hold_are_refused_before_writing(tmp_path: Path) -> None:
-    for word in ("", "a\nb", " a", "a\t", "version 2.5"):
+    for word in ("", "a\nb", " a", "a\t", "\f", "a\v", "version 2.5", "version\f2.5"):
         with pytest.raises(InputError, match="cannot be written"):
             save_space(Space("en", ["x", word], np.ones((2, 2))), tmp_path / "x.vec")
     with pytest.raises(InputError, match="not finite"):

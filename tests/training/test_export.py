@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from isoglot.encoders import Encoder
 from isoglot.encoders.model import quiet
 from isoglot.errors import InputError, MissingExtraError
-from isoglot.training.export import RUN, check_export, check_output, save_encoder
+from isoglot.training.export import RUN, RUN_FORMAT, check_export, check_output, save_encoder
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
@@ -72,10 +73,10 @@ def test_all_libraries_give_the_same_vectors(trained, tiny, lines):
             assert torch.equal(one, head[name]), name
 
 
-def test_a_folder_is_written_again(trained):
+def test_a_folder_is_written_again(trained, killed_name):
     made, folder = trained
     (folder / "mine.txt").write_text("notes")
-    (folder / ".model.killed.part").mkdir()
+    (folder / killed_name("model")).mkdir()
     before = {path.relative_to(folder) for path in folder.rglob("*")}
     weights = (folder / "model.safetensors").read_bytes()
     save_encoder(made.encoder, folder)
@@ -109,6 +110,9 @@ def test_only_folders_of_ours_are_written_to(tmp_path):
     with pytest.raises(InputError, match="holds other things and will not be overwritten; choose another"):
         check_output(tmp_path)
     (tmp_path / RUN / "recipe.json").write_text("{}")
+    with pytest.raises(InputError, match="holds other things"):
+        check_output(tmp_path)
+    (tmp_path / RUN / "recipe.json").write_text(json.dumps({"format": RUN_FORMAT}))
     check_output(tmp_path)
     with pytest.raises(InputError, match="is a file, not a folder"):
         check_output(tmp_path / "notes.txt")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -12,8 +13,7 @@ import time
 
 import pytest
 
-from isoglot.recipes.finetune import fine_tune, prepare
-from isoglot.training.settings import recipe_of
+from isoglot.recipes.finetune import fine_tune, prepare, resume_recipe
 
 pytest.importorskip("accelerate")
 pytest.importorskip("sentence_transformers")
@@ -56,7 +56,7 @@ def program(*args):
 
 
 @pytest.fixture(scope="module")
-def killed(arguments, tmp_path_factory):
+def killed(arguments, tmp_path_factory, killed_name):
     """The output of a run that was killed between two checkpoints."""
     folder = tmp_path_factory.mktemp("killed") / "out"
     process = subprocess.Popen(
@@ -74,7 +74,7 @@ def killed(arguments, tmp_path_factory):
     assert process.returncode == -signal.SIGKILL
     assert logged(folder) < STEPS
     # As if the blow had fallen while a checkpoint and a line of the log were written.
-    half = folder / "training" / "checkpoints" / ".step-00000099.killed.part"
+    half = folder / "training" / "checkpoints" / killed_name("step-00000099")
     half.mkdir()
     (half / "tensors.safetensors").write_bytes(b"half")
     with (folder / "training" / "log.jsonl").open("a") as log:
@@ -86,8 +86,7 @@ def killed(arguments, tmp_path_factory):
 def whole(killed, one_thread, tmp_path_factory):
     """The output of the same run, not killed."""
     folder = tmp_path_factory.mktemp("whole") / "out"
-    recipe = json.loads((killed / "training" / "recipe.json").read_text())
-    fine_tune(prepare(recipe_of({**recipe, "output": str(folder)}, "test"), device="cpu"))
+    fine_tune(prepare(dataclasses.replace(resume_recipe(killed), output=folder), device="cpu"))
     assert len(losses(folder)) == STEPS
     return folder
 
@@ -117,7 +116,7 @@ def test_the_checkpoint_before_serves_if_the_newest_is_damaged(killed, whole, co
     code, output, errors = command("train", "resume", folder, "--device", "cpu")
     last = errors.splitlines()[-1]
     assert (code, output) == (2, "")
-    assert last.startswith(f"isoglot: {place / 'tensors.safetensors'}: cannot be read: ")
+    assert last.startswith(f"isoglot: {place / 'tensors.safetensors'}: is not what was written")
     assert last.endswith(f"; remove {place} to go on from the checkpoint before")
     shutil.rmtree(place)
     code, _, errors = command("train", "resume", folder, "--device", "cpu")
@@ -129,7 +128,8 @@ def test_the_checkpoint_before_serves_if_the_newest_is_damaged(killed, whole, co
 def test_another_text_or_setting_is_refused(killed, arguments, command, texts, tmp_path):
     folder = shutil.copytree(killed, tmp_path / "other")
     before = (folder / "training" / "recipe.json").read_bytes()
-    code, output, errors = command("train", *arguments, "--output", folder, "--seed", 1, "--set", "batch=5")
+    other = ["batch=5" if one == "batch=4" else one for one in arguments]
+    code, output, errors = command("train", *other, "--output", folder, "--seed", 1)
     assert (code, output) == (2, "")
     assert errors.splitlines()[-1] == (
         f"isoglot: {folder / 'training'}: this folder holds a run with another batch (4, now 5) and another seed "

@@ -228,9 +228,10 @@ class AlignedSpaces:
         for (source, target, k), (of_source, of_target) in self.means.items():
             tensors[f"{source}|{target}|{k}|0"], tensors[f"{source}|{target}|{k}|1"] = of_source, of_target
         if tensors:
-            tensors = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+            arrays = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
+            digests = {name: digest_of_array(array) for name, array in arrays.items()}
             with atomic_path(folder / _MEANS, own=True) as temporary:
-                save_file(tensors, temporary, metadata={name: digest_of_array(one) for name, one in tensors.items()})
+                save_file(arrays, temporary, metadata=digests)
 
     @staticmethod
     def _read_means(folder: Path, spaces: Mapping[str, Space]) -> dict[tuple[str, str, int], Means]:
@@ -245,9 +246,8 @@ class AlignedSpaces:
             if which != "0" or other not in tensors or not {source, target} <= spaces.keys() or not k.isdecimal():
                 continue
             of_source, of_target = tensors[key], tensors[other]
-            if any(tensors.metadata.get(name) != digest_of_array(tensors[name]) for name in (key, other)):
-                continue
-            if (of_source.shape, of_target.shape) == ((len(spaces[source]),), (len(spaces[target]),)):
+            intact = all(tensors.metadata.get(name) == digest_of_array(tensors[name]) for name in (key, other))
+            if intact and (of_source.shape, of_target.shape) == ((len(spaces[source]),), (len(spaces[target]),)):
                 means[source, target, int(k)] = (of_source, of_target)
         return means
 

@@ -25,6 +25,9 @@ from isoglot.spaces import FloatMatrix
 
 __all__ = ["DTYPES", "LoadedModel", "TokenMap", "check_native", "layer_stack", "load_masked_model", "quiet"]
 
+#: More than any encoder has.
+_MOST_LAYERS = 1000
+
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 #: Where the stack of layers hangs, for architectures whose hidden states are plain outputs of those layers: only there
@@ -62,6 +65,9 @@ class LoadedModel:
         progress("loading the encoder", 0, 1)
         with quiet(), _clear(self.folder):
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(self.folder)
+            layers = getattr(transformers.AutoConfig.from_pretrained(self.folder), "num_hidden_layers", 1)
+            if not isinstance(layers, int) or not 0 <= layers <= _MOST_LAYERS:
+                raise FormatError(f"config.json says that it has {layers!r} layers", where=self.folder)
             self._model, loading = transformers.AutoModel.from_pretrained(
                 self.folder, dtype=getattr(torch, self.dtype), output_loading_info=True
             )
@@ -82,6 +88,8 @@ class LoadedModel:
         self.longest = _longest(config, self.tokenizer)
         if self.tokenizer.pad_token_id is None:
             raise InputError("its tokenizer has no padding token", where=str(name), remedy="name an encoder like BERT")
+        with torch.inference_mode(), quiet(), _clear(self.folder):
+            self._probe()
 
     @property
     def network(self) -> Any:
@@ -140,6 +148,11 @@ class LoadedModel:
         progress(step, max(total, 1), max(total, 1))
         result: FloatMatrix = out.numpy()
         return result
+
+    def _probe(self) -> None:
+        """Run it once on next to nothing: sizes in config.json that do not fit one another show here."""
+        ids = self._torch.full((1, 2), int(self.tokenizer.pad_token_id), device=self.device)
+        self._model(input_ids=ids, attention_mask=self._torch.ones_like(ids))
 
     def _states(self, pieces: Sequence[Piece], layers: Layers, stacked: bool) -> Any:
         torch = self._torch

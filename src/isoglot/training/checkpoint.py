@@ -67,7 +67,8 @@ def latest_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | N
         content = dict(manifest.content)
         if content.pop(_SEAL, None) != _digest(content):
             raise manifest.wrong("is not what was written (its checksum differs)")
-        return load_tensors(manifest.file(_TENSORS)), content
+        state = {name: value for name, value in content.items() if name not in ("format", "version", "files")}
+        return load_tensors(manifest.file(_TENSORS)), state
     except InputError as error:
         earlier = "go on from the checkpoint before" if len(found) > 1 else "begin anew"
         raise FormatError(error.what, where=error.where, remedy=f"remove {found[-1]} to {earlier}") from error

@@ -189,11 +189,6 @@ class Recipe:
 
 def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     """A recipe out of plain data: that of a file, or of `Recipe.record`."""
-    with locating(where):
-        return _recipe_of(content, where)
-
-
-def _recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     keys = {"preset", "encoder", "output", "target", "held_out", "limit", *TABLES, "objectives", "training", "fresh"}
     for key in content:
         known(key, dict.fromkeys(sorted(keys)), "entry", where)
@@ -290,7 +285,8 @@ def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recip
             content[key] |= value
         else:
             content[key] = value
-    return recipe_of(content, str(path))
+    with locating(str(path)):
+        return recipe_of(content, str(path))
 
 
 def preset_settings(name: str) -> tuple[tuple[Objective, ...], dict[str, Any]]:

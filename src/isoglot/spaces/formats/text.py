@@ -28,7 +28,7 @@ __all__ = ["parse_row", "read", "write", "write_glove"]
 
 _LARGEST_DIM = 65536
 _BOM = b"\xef\xbb\xbf"
-_SEPARATORS = " \t\r\n"
+_SEPARATORS = " \t\r\n\v\f"
 # Numbers as printed in vectors. Whole numbers are not among them: "route 66" is a word.
 _COMPONENT = re.compile(rb"[-+]?\d*\.\d+(e[-+]?\d+)?$", re.IGNORECASE)
 
@@ -309,7 +309,8 @@ def _common_dimension(lines: list[bytes]) -> int:
 def _unwritable(word: str) -> bool:
     if not word or "\n" in word or word != word.strip(_SEPARATORS):
         return True
-    return " " in word and _COMPONENT.match(word.split()[-1].encode("utf-8")) is not None
+    parts = word.encode("utf-8").split()  # by bytes, as it is read
+    return len(parts) > 1 and _COMPONENT.match(parts[-1]) is not None
 
 
 def _write(space: Space, path: Path, progress: Progress, header: bytes) -> None:
