@@ -275,7 +275,8 @@ def _check_numbers(
 ) -> None:
     problem, name = "", "tokens.i32"
     lengths = np.diff(starts)
-    if counts.ndim != 2 or counts.shape[1] != languages or counts.min() < 0 or not counts.any():
+    # Sums of counts are taken as 64-bit integers later.
+    if counts.ndim != 2 or counts.shape[1] != languages or counts.min() < 0 or not 0 < counts.sum(dtype=float) < 2**62:
         problem, name = "the counts of words do not fit", "words.tsv"
     elif starts[0] != 0 or lengths.min() < 1 or lengths.max() > LONGEST_LINE:
         problem, name = "lines do not follow one another", "starts.i64"
