@@ -27,7 +27,7 @@ COMPRESSIONS = {".gz": b"\x1f\x8b\x08", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\x
 _PIECE = {".gz": 1 << 17, ".xz": 1 << 14, ".zst": 1 << 13, ".bz2": 1 << 12}
 _LZMA_MEMORY = 1 << 29
 # A few kilobytes can unpack to gigabytes of empty lines, and hours of reading. Below this size nobody minds.
-_SUSPICIOUS = 1 << 26
+_SUSPICIOUS = 1 << 24
 _LARGEST_RATIO = 500
 _BLOCK = 1 << 21
 _MAGIC = 8
@@ -159,7 +159,8 @@ class ByteSource:
                     f"damaged {self.compression[1:]} data ({e})", where=str(self.path), remedy="get the file again"
                 ) from e
             self._unpacked += len(content)
-            if self._unpacked > max(_SUSPICIOUS, _LARGEST_RATIO * self._done):
+            packed = self._done - len(decompressor.unused_data)
+            if self._unpacked > max(_SUSPICIOUS, _LARGEST_RATIO * packed):
                 raise FormatError(
                     f"unpacks to more than {_LARGEST_RATIO} times its size, as neither text nor vectors do",
                     where=str(self.path),
