@@ -52,9 +52,10 @@ class LayerMaps:
         """Map states (k, n, d) of all layers, or (1, n, d) already combined, to (n, d')."""
         if len(states) != len(self.alignments):
             raise FormatError(f"{len(self.alignments)} maps for {len(states)} layers", where=self.encoder)
-        mapped = [
-            alignment.transform(layer, self.side) for alignment, layer in zip(self.alignments, states, strict=True)
-        ]
+        with np.errstate(all="ignore"):  # NaN and infinity of a damaged encoder are told with the text that gave them
+            mapped = [
+                alignment.transform(layer, self.side) for alignment, layer in zip(self.alignments, states, strict=True)
+            ]
         if len(mapped) == 1:
             only: FloatMatrix = mapped[0]
             return only
