@@ -6,7 +6,9 @@ line and exits with code 2; a traceback is therefore always a bug of ours.
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 
 from isoglot.printable import printable
 
@@ -20,7 +22,12 @@ __all__ = [
     "MissingExtraError",
     "OfflineError",
     "ShapeError",
+    "locating",
 ]
+
+
+#: Longer messages are cut in the middle: what they quote may be as long as a file.
+_LONGEST = 1000
 
 
 class IsoglotError(Exception):
@@ -40,7 +47,12 @@ class IsoglotError(Exception):
         if remedy:
             text = f"{text}; {remedy}"
         # One line, always: messages quote names and file content, which may hold newlines or control characters.
-        super().__init__(printable(text))
+        super().__init__(_shortened(printable(text)))
+
+
+def _shortened(text: str) -> str:
+    half = (_LONGEST - 5) // 2
+    return text if len(text) <= _LONGEST else f"{text[:half]} ... {text[-half:]}"
 
 
 class InputError(IsoglotError):
@@ -61,6 +73,25 @@ class ShapeError(InputError):
 
 class ConfigError(InputError):
     """An unknown option, method or value."""
+
+
+@contextlib.contextmanager
+def locating(where: str) -> Iterator[None]:
+    """Errors about values that came out of a file name that file.
+
+    >>> with locating("recipe.toml"):
+    ...     raise ConfigError("must be at least 1, not 0", where="batch")
+    Traceback (most recent call last):
+        ...
+    isoglot.errors.ConfigError: recipe.toml: batch: must be at least 1, not 0
+    """
+    try:
+        yield
+    except InputError as error:
+        if error.where is not None and error.where.startswith(where):
+            raise
+        place = where if error.where is None else f"{where}: {error.where}"
+        raise type(error)(error.what, where=place, remedy=error.remedy) from error
 
 
 class OfflineError(IsoglotError):

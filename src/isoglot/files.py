@@ -77,10 +77,16 @@ def follow_link(path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def atomic_path(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; move it into place when the block ends well, else remove it."""
+def atomic_path(path: Path | str, *, own: bool = False) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; move it into place when the block ends well, else remove it.
+
+    A device or pipe, such as /dev/stdout, is written to. In a cache or work folder, whose names are our own (`own`),
+    it is replaced: nobody would read from it.
+    """
     path = Path(path)
-    if is_stream(path):
+    if own and is_stream(path):
+        path.unlink()
+    elif is_stream(path):
         with _through_a_copy(path) as temporary:
             yield temporary
         return

@@ -115,7 +115,9 @@ class FolderKind:
         files = {one.relative_to(folder).as_posix(): sha256_of_file(one) for one in _files(folder)}
         files.pop(self.manifest, None)
         whole = {"format": self.format, "version": self.version, **(content or {}), "files": files}
-        (folder / self.manifest).write_text(json.dumps(whole, indent=2, ensure_ascii=False) + "\n", "utf-8")
+        # File names may hold bytes that are not UTF-8; Python's escapes of these are also JSON's.
+        text = json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+        (folder / self.manifest).write_text(text, "utf-8", errors="backslashreplace")
 
     def check_replaceable(self, path: Path) -> None:
         """Raise unless `path` is free, an empty folder, or a folder of this kind, in a writable place."""

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from isoglot.errors import InputError
 
-__all__ = ["open_source", "read_json", "read_small"]
+__all__ = ["check_regular", "open_source", "read_json", "read_small", "read_whole"]
 
 #: Settings, recipes and tables of contents are far smaller.
 _LARGEST_SMALL = 1 << 28
@@ -35,6 +35,18 @@ def open_source(path: Path, *, pipes: bool = False) -> BinaryIO:
             raise InputError("is not a regular file", where=str(path), remedy=remedy) from error
         raise InputError(f"cannot be read ({getattr(error, 'strerror', error)})", where=str(path)) from error
     return file
+
+
+def check_regular(path: Path) -> None:
+    """Raise OSError for what is there and not a regular file, before a library opens it and waits."""
+    if path.exists() and not path.is_file():
+        raise OSError(errno.ESPIPE, "is not a regular file", str(path))
+
+
+def read_whole(path: Path) -> bytes:
+    """All bytes of a regular file; raises OSError as `Path.read_bytes` does."""
+    with _open(path) as file:
+        return file.read()
 
 
 def read_small(path: Path) -> str:

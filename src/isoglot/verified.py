@@ -95,5 +95,5 @@ def _checked(file: Path, progress: Progress = silent) -> dict[str, Any]:
 
 
 def _write(record: Path, files: dict[str, dict[str, Any]]) -> None:
-    with atomic_path(record) as temporary:
+    with atomic_path(record, own=True) as temporary:
         temporary.write_text(json.dumps({"files": files}, indent=1) + "\n", encoding="utf-8")

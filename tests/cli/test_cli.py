@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 
 import numpy as np
 import pytest
 
+from isoglot.errors import FormatError, InputError
 from isoglot.lexicons import Lexicon
 from isoglot.spaces import Space
 
@@ -233,3 +235,25 @@ def test_a_folder_that_is_no_alignment(isoglot, mistakes):
     damaged.mkdir()
     (damaged / "isoglot.json").write_text("{")
     assert isoglot("translate", "bad", "x", cwd=mistakes).returncode == 2
+
+
+def test_words_on_standard_input_are_lines_of_utf8(monkeypatch):
+    from isoglot.cli import translate
+
+    def given(data):
+        stream = io.TextIOWrapper(io.BytesIO(data))
+        monkeypatch.setattr("sys.stdin", stream)
+        return translate._from_standard_input()
+
+    assert given("\ufeffun\r\n\ndeux\u2028trois\n".encode()) == ["un", "deux\u2028trois"]
+    with pytest.raises(FormatError, match=r"standard input:2: not UTF-8 text \(byte 0xFF\)"):
+        given(b"un\n\xff\n")
+    monkeypatch.setattr(translate, "_MOST_BYTES", 1 << 20)
+    with pytest.raises(InputError, match="holds more than 1 MB"):
+        given(b"a\n" * (1 << 20))
+
+
+def test_a_seed_below_zero(isoglot, tmp_path):
+    done = isoglot("simulate", "--seed", "-1", "-o", tmp_path / "out")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr

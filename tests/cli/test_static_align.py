@@ -10,6 +10,7 @@ import sys
 import numpy as np
 import pytest
 
+from isoglot.distill.distilling import KIND
 from isoglot.lexicons import Lexicon
 from isoglot.spaces import Space
 
@@ -18,13 +19,12 @@ from isoglot.spaces import Space
 def static(tmp_path_factory):
     """A folder as `isoglot distill` leaves it: a pivot and a language that is where it should be; and a lexicon."""
     folder = tmp_path_factory.mktemp("static-align")
-    (folder / "static").mkdir()
     rng = np.random.default_rng(0)
     base = rng.normal(size=(300, 12))
-    for lang, vectors in (("en", base), ("fr", base + 0.2 * rng.normal(size=base.shape))):
-        Space(lang, [f"{lang}{i}" for i in range(300)], vectors).save(folder / "static" / f"{lang}.safetensors")
-    content = {"format": "isoglot-distilled", "languages": {"en": {}, "fr": {}}}
-    (folder / "static" / "config.json").write_text(json.dumps(content), "utf-8")
+    with KIND.replacing(folder / "static") as place:
+        for lang, vectors in (("en", base), ("fr", base + 0.2 * rng.normal(size=base.shape))):
+            Space(lang, [f"{lang}{i}" for i in range(300)], vectors).save(place / f"{lang}.safetensors")
+        KIND.write_manifest(place, {"languages": {"en": {}, "fr": {}}})
     Lexicon([(f"en{i}", f"fr{i}") for i in range(100)], "en", "fr").save(folder / "en-fr.txt")
     return folder
 
@@ -76,7 +76,7 @@ def test_named_files_other_vectors_and_json(run, static):
     ("arguments", "said"),
     [
         (["nowhere", "--pivot", "en"], "nowhere: no such folder"),
-        (["en-fr.txt", "--pivot", "en"], "holds no distilled vectors"),
+        (["en-fr.txt", "--pivot", "en"], "is a file, not a folder"),
         (["static", "--pivot", "es"], "the pivot 'es' is not among the languages; one of: en, fr"),
         (["en=static/en.safetensors", "fr", "--pivot", "en"], "given as LANG=FILE, not 'fr'"),
         (["en=a", "en=b", "--pivot", "en"], "'en' is given twice"),

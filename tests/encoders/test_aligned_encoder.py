@@ -261,3 +261,28 @@ def test_folders_that_are_none_of_ours(aligned, tiny_folder, tmp_path):
     marker.write_text(marker.read_text("utf-8")[:20], "utf-8")
     with pytest.raises(InputError, match="not an aligned encoder"):
         AlignedEncoder.load(folder)
+
+
+@pytest.mark.parametrize(
+    "figures", [{}, {"src": 3}, {"src": {"dim": -1}}, {"src": {"dim": 10**12}}, {"src": {"dim": 5}}]
+)
+def test_maps_whose_figures_do_not_fit(aligned, tmp_path, figures):
+    aligned().save(tmp_path / "out")
+    place = tmp_path / "out" / "alignments" / "0"
+    content = json.loads((place / "config.json").read_text("utf-8"))
+    content["info"] = figures
+    (place / "config.json").write_text(json.dumps(content), "utf-8")
+    with pytest.raises(InputError) as caught:
+        AlignedEncoder.load(tmp_path / "out")
+    assert str(place) in str(caught.value)
+
+
+def test_settings_of_an_aligned_encoder_name_its_folder(aligned, tmp_path):
+    aligned().save(tmp_path / "out")
+    path = tmp_path / "out" / "isoglot.json"
+    whole = json.loads(path.read_text("utf-8"))
+    for change in ({"pooling": "max"}, {"layers": "99"}):
+        path.write_text(json.dumps({**whole, **change}), "utf-8")
+        with pytest.raises(InputError) as caught:
+            AlignedEncoder.load(tmp_path / "out")
+        assert str(tmp_path / "out") in str(caught.value)

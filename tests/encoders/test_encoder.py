@@ -445,3 +445,41 @@ def test_a_real_encoder_is_as_in_sentence_transformers():
     np.testing.assert_allclose(ours / np.linalg.norm(ours, axis=1, keepdims=True), theirs, atol=1e-5)
     found = encoder.words([["unbelievably", "good"], ["it"]])
     assert found.vectors.shape == (3, 384)
+
+
+def edited(folder, target, name, change):
+    """A copy whose JSON file `name` is changed in place by `change`."""
+    shutil.copytree(folder, target)
+    content = json.loads((target / name).read_text("utf-8"))
+    change(content)
+    (target / name).write_text(json.dumps(content), "utf-8")
+    return target
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("config.json", lambda config: config.update(num_hidden_layers=2**31), "has 2147483648 layers"),
+        ("config.json", lambda config: config.update(num_attention_heads=-2), "cannot load this model"),
+        ("tokenizer_config.json", lambda config: config.update(model_max_length=-5), "leave no room"),
+        ("tokenizer.json", lambda content: content["post_processor"]["special_tokens"].clear(), "tokenizer"),
+    ],
+)
+def test_damaged_settings_are_told_when_it_is_loaded(tiny_folder, tmp_path, name, change, message):
+    folder = edited(tiny_folder, tmp_path / "damaged", name, change)
+    with pytest.raises(InputError, match=message) as caught:
+        Encoder(folder)
+    assert str(folder) in str(caught.value)
+
+
+def test_a_tokenizer_of_more_tokens_than_the_model_has(tiny_folder, tmp_path):
+    from transformers import AutoTokenizer
+
+    shutil.copytree(tiny_folder, tmp_path / "other")
+    tokenizer = AutoTokenizer.from_pretrained(tiny_folder)
+    tokenizer.add_tokens(["unheard"])
+    tokenizer.save_pretrained(tmp_path / "other")
+    encoder = Encoder(tmp_path / "other")
+    assert np.isfinite(encoder.sentences(["pold"])).all()
+    with pytest.raises(InputError, match="have an embedding"):
+        encoder.sentences(["unheard"])

@@ -107,11 +107,12 @@ def _cases(options: argparse.Namespace, names: Sequence[str], specimens: Path) -
 
 def _report(options: argparse.Namespace, verdicts: Iterator[tuple[Verdict, Path]]) -> int:
     """Print defects as they are found, the first case of each, and a table at the end."""
-    kinds: collections.Counter[str] = collections.Counter()
+    kinds: dict[str, collections.Counter[str]] = {}
     seen: collections.Counter[str] = collections.Counter()
     began = time.monotonic()
     for verdict, folder in verdicts:
-        kinds[verdict.kind] += 1
+        group = TARGETS[verdict.case.partition(":")[0]].group
+        kinds.setdefault(group, collections.Counter())[verdict.kind] += 1
         if options.case:
             _say(f"{verdict.kind}: {verdict.what or 'accepted'} [{verdict.where}] <- {verdict.mutation}")
         if not verdict.failed:
@@ -121,7 +122,10 @@ def _report(options: argparse.Namespace, verdicts: Iterator[tuple[Verdict, Path]
             _say(f"{verdict.kind}: {verdict.case}: {verdict.what} [{verdict.where}] <- {verdict.mutation}")
             if options.save:
                 _keep(verdict, folder / "case", options.save)
-    _say(f"{sum(kinds.values()):,} cases in {time.monotonic() - began:.0f} s: " + _counts(kinds))
+    for group, own in kinds.items():
+        _say(f"{group}: {own.total():,} cases, {_counts(own)}")
+    total = sum(kinds.values(), collections.Counter())
+    _say(f"{total.total():,} cases in {time.monotonic() - began:.0f} s: {_counts(total)}")
     for signature, times in sorted(seen.items()):
         _say(f"{times:6,} x {signature}")
     return 1 if seen else 0

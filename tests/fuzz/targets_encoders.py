@@ -16,7 +16,7 @@ import torch
 from isoglot.aligners import LinearAlignment, aligner
 from isoglot.encoders import AlignedEncoder, Encoder
 from isoglot.encoders.maps import read_maps
-from isoglot.errors import InputError
+from isoglot.errors import InputError, locating
 from isoglot.recipes.finetune import fine_tune, prepare, resume_recipe
 from isoglot.simulate import simulate_encoder, simulate_pair, simulate_parallel
 from isoglot.spaces.normalise import Normaliser
@@ -149,7 +149,8 @@ def _read_run(folder: Path) -> None:
     recipe = resume_recipe(folder / "out")
     if recipe.settings.steps > 50 or recipe.settings.batch > 500:
         recipe = dataclasses.replace(recipe, settings=dataclasses.replace(recipe.settings, steps=4, batch=4))
-    outcome = fine_tune(prepare(recipe, device="cpu"))
+    with locating(str(folder)):  # a text or encoder that the recipe names may be anywhere
+        outcome = fine_tune(prepare(recipe, device="cpu"))
     check_finite(list(outcome.after.values()))
     for tensor in Encoder(folder / "out", device="cpu").model.network.state_dict().values():
         check_finite(tensor.float().numpy())

@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import zstandard
-from isoglot.text.reading import read_text
 
 from isoglot.lexicons import Lexicon, ParallelText
 from isoglot.lexicons.conll import read_conll
 from isoglot.lexicons.links import read_links
 from isoglot.tasks import read_similarity, read_wmt
+from isoglot.text.lines import read_text
 from isoglot.training.corpus import open_corpus
 from isoglot.training.monolingual import open_text
 from isoglot.training.settings import read_recipe

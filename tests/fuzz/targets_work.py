@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from safetensors.numpy import save_file
 
 from isoglot.aligners import aligner
@@ -24,6 +25,7 @@ from isoglot.recipes.compare import compare, contenders
 from isoglot.recipes.pair import split_lexicon
 from isoglot.simulate import simulate_pair, simulate_texts
 from isoglot.training.journal import cut_log
+from isoglot.verified import digest_of_array
 
 from .target import Unsound, check_finite, check_text, target
 
@@ -125,9 +127,14 @@ def _read_checkpoint(folder: Path) -> None:
 target("fit-checkpoint", "folders", _make_checkpoint, _read_checkpoint)
 
 
+def _save_finished(folder: Path, vectors: npt.NDArray[np.float32]) -> None:
+    metadata = {"key": "k", "sha256": digest_of_array(vectors), "figures": '{"words": 20}'}
+    save_file({"vectors": vectors}, folder / "v.safetensors", metadata=metadata)
+
+
 def _make_vectors(folder: Path) -> None:
     vectors = np.random.default_rng(0).normal(size=(20, 4)).astype(np.float32)
-    save_file({"vectors": vectors}, folder / "v.safetensors", metadata={"key": "k", "figures": '{"words": 20}'})
+    _save_finished(folder, vectors)
     cache_of = VectorCache(folder / "cache", "model")
     cache_of.put("key", vectors)
 
@@ -151,7 +158,7 @@ def _make_distilled(folder: Path) -> None:
     _make_sentences(folder)
     sentences = Sentences.load(folder / "sentences")
     vectors = np.random.default_rng(0).normal(size=(len(sentences.words), 4)).astype(np.float32)
-    save_file({"vectors": vectors}, folder / "v.safetensors", metadata={"key": "k", "figures": '{"words": 20}'})
+    _save_finished(folder, vectors)
 
 
 def _read_distilled(folder: Path) -> None:

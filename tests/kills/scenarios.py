@@ -56,8 +56,7 @@ class Scenario:
 
 def make_inputs(folder: Path) -> None:
     """Vectors, texts, an encoder, distilled vectors and a package: all that any scenario reads."""
-    import json
-
+    from isoglot.distill.distilling import KIND as DISTILLED
     from isoglot.simulate import simulate_encoder, simulate_pair, simulate_parallel, simulate_texts
     from isoglot.spaces import Space
 
@@ -85,11 +84,10 @@ def make_inputs(folder: Path) -> None:
         heads=2,
         steps=2,
     )
-    (folder / "static").mkdir()
-    for lang, space in (("north", pair.src), ("south", pair.tgt)):
-        Space(lang, space.words, space.vectors, space.counts).save(folder / "static" / f"{lang}.safetensors")
-    content = {"format": "isoglot-distilled", "languages": {"north": {}, "south": {}}}
-    (folder / "static" / "config.json").write_text(json.dumps(content), "utf-8")
+    with DISTILLED.replacing(folder / "static") as place:
+        for lang, space in (("north", pair.src), ("south", pair.tgt)):
+            Space(lang, space.words, space.vectors, space.counts).save(place / f"{lang}.safetensors")
+        DISTILLED.write_manifest(place, {"languages": {"north": {}, "south": {}}})
     (folder / "packages").mkdir()
     (folder / "packages" / PACKAGE).write_bytes(_package())
 

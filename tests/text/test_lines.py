@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isoglot.errors import ConfigError, FormatError, InputError
+from isoglot.spaces.formats.streams import LONGEST_LINE
 from isoglot.spaces.report import LoadReport
 from isoglot.text import lines as module
 from isoglot.text import read_lines, read_text, write_lines
@@ -243,6 +244,9 @@ def test_more_text_than_memory_should_hold(tmp_path, monkeypatch):
     with pytest.raises(FormatError, match="more than 1 MB of text"):
         read_lines(path)
     path.write_bytes(gzip.compress(b"0" * (1 << 26)))
+    with pytest.raises(FormatError, match="unpacks to more than 500 times its size"):
+        read_lines(path)
+    path.write_bytes(b"0" * (LONGEST_LINE + 1))
     with pytest.raises(FormatError, match="a line of more than 32 MB"):
         read_lines(path)
 

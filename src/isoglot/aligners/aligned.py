@@ -22,7 +22,7 @@ import numpy.typing as npt
 from safetensors.numpy import save_file
 
 from isoglot.aligners.alignment import Alignment, Side
-from isoglot.errors import ConfigError, InputError
+from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.files import atomic_path
 from isoglot.folders import FolderKind
 from isoglot.manifests import TensorFile
@@ -230,7 +230,7 @@ class AlignedSpaces:
         if tensors:
             arrays = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
             digests = {name: digest_of_array(array) for name, array in arrays.items()}
-            with atomic_path(folder / _MEANS) as temporary:
+            with atomic_path(folder / _MEANS, own=True) as temporary:
                 save_file(arrays, temporary, metadata=digests)
 
     @staticmethod
@@ -257,7 +257,13 @@ class AlignedSpaces:
             return {}
         from isoglot.aligners.rerank import Reranker
 
-        return {(s, t): Reranker.load(folder / "rerank" / f"{s}-{t}") for s, t in keys}
+        found = {}
+        for source, target in keys:
+            place = folder / "rerank" / f"{source}-{target}"
+            found[source, target] = reranker = Reranker.load(place)
+            if (reranker.source, reranker.target) != (source, target):
+                raise FormatError(f"is for {reranker.source}-{reranker.target}", where=str(place))
+        return found
 
     def _original(self, name: str) -> Space | None:
         """The file a Space came from, where it is still there and may have subwords; opened once."""

@@ -82,7 +82,7 @@ class Checkpoint:
         state = json.dumps({"key": self._key, "step": step, "facts": dict(facts or {})})
         arrays = {name: np.ascontiguousarray(array) for name, array in tensors.items()}
         metadata = {"state": state, "sha256": _digest(state, arrays)}
-        with atomic_path(self._path) as temporary:
+        with atomic_path(self._path, own=True) as temporary:
             # safetensors refuses an empty file, and some states are facts only.
             save_file({"_": np.zeros(1, dtype=np.int8), **arrays}, temporary, metadata=metadata)
         self._last = time.monotonic()

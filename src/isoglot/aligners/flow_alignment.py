@@ -100,13 +100,16 @@ class FlowAlignment(Alignment):
             raise ShapeError("a flow of unknown size")
         if any(n.output_dim not in (None, d) for n in (self.src_normaliser, self.tgt_normaliser)):
             raise ShapeError(f"a flow of {d!r} dimensions behind a normalisation of others")
-        wanted: dict[str, tuple[int | None, ...]] = {"after": (d, d)}
+        wanted: dict[str, tuple[int, ...]] = {"after": (d, d)}
         for side in ("src", "tgt"):
             wanted |= {f"{side}.turn": (d, d), f"{side}.mean": (d,), f"{side}.deviation": (d,)}
             # Not by `couplings` itself: an edited file may say any number.
             for i in {name.split(".")[2] for name in self.weights if name.startswith(f"{side}.couplings.")}:
-                wanted[f"{side}.couplings.{i}.mask"] = (d,)
-                for layer, (before, after) in enumerate(itertools.pairwise([None, *hidden, None])):
+                mask = f"{side}.couplings.{i}.mask"
+                wanted[mask] = (d,)
+                # A coupling reads the numbers under its mask, and gives the others a shift and a scale each.
+                read = int(np.count_nonzero(self.weights[mask]))
+                for layer, (before, after) in enumerate(itertools.pairwise([read, *hidden, 2 * (d - read)])):
                     wanted[f"{side}.couplings.{i}.hyper.{2 * layer}.weight"] = (after, before)
                     wanted[f"{side}.couplings.{i}.hyper.{2 * layer}.bias"] = (after,)
         sizes = {name: value.shape for name, value in self.weights.items()}
@@ -114,8 +117,7 @@ class FlowAlignment(Alignment):
         if wanted.keys() != sizes.keys() or not isinstance(self.shape["permute"], bool) or numbers != 2 * couplings:
             raise ShapeError(f"{len(sizes)} weights are not those of {couplings!r} couplings")
         for name, shape in wanted.items():
-            fits = len(shape) == len(sizes[name])
-            if not fits or any(w is not None and w != n for w, n in zip(shape, sizes[name], strict=True)):
+            if shape != sizes[name]:
                 raise ShapeError(f"{name} has shape {sizes[name]}")
 
     def _tensors(self) -> Tensors:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from isoglot.errors import FormatError
+from isoglot.opening import open_source
 from isoglot.progress import Progress, silent
 
 __all__ = ["FILE_LIMIT", "Archive"]
@@ -34,6 +35,8 @@ class Archive:
     def __init__(self, source: Path | io.BytesIO, where: str | None = None) -> None:
         self._source = source
         self.where = where or str(source)
+        if isinstance(source, Path):
+            open_source(source).close()  # raises for a pipe or device, which zipfile would wait for
         self._is_zip = zipfile.is_zipfile(source)
         if isinstance(source, io.BytesIO):
             source.seek(0)
@@ -73,7 +76,9 @@ class Archive:
 
     def _walk_zip(self, wanted: Callable[[str], bool], progress: Progress, step: str) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(self._source) as archive:
-            chosen = [info for info in archive.infolist() if not info.is_dir() and wanted(info.filename)]
+            chosen = [
+                info for info in archive.infolist() if info.filename and not info.is_dir() and wanted(info.filename)
+            ]
             for done, info in enumerate(chosen, start=1):
                 with archive.open(info) as stream:
                     yield info.filename, self._content(stream, info.filename)

@@ -19,6 +19,7 @@ from isoglot.catalogue.archive import FILE_LIMIT, Archive
 from isoglot.catalogue.record import Artefact
 from isoglot.errors import DownloadError, FormatError, OfflineError
 from isoglot.files import sha256_of_file
+from isoglot.opening import open_source
 from isoglot.progress import Progress, silent
 
 __all__ = ["download_debian_package", "open_debian_package"]
@@ -73,7 +74,7 @@ def download_debian_package(
 
 def open_debian_package(path: Path) -> Archive:
     """The files of a `.deb`, as an Archive (the tar lies unpacked in memory: these packages are small)."""
-    with path.open("rb") as stream:
+    with open_source(path) as stream:
         if stream.read(len(_MAGIC)) != _MAGIC:
             raise FormatError("not a Debian package", where=str(path))
         while len(header := stream.read(_HEADER)) == _HEADER:

@@ -19,7 +19,7 @@ def simulate_languages(
     eps: Annotated[float, typer.Option("--eps", help="How far validation and test lie from training.")] = 0.0,
     words: Annotated[int, typer.Option("--words", min=1, help="Words of each language.")] = 20,
     dim: Annotated[int, typer.Option("--dim", min=2, help="Dimensions.")] = 2,
-    seed: Annotated[int, typer.Option("--seed", help="Where all random choices come from.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Where all random choices come from.")] = 0,
     json: Json = False,
 ) -> None:
     """Make two languages of word occurrences whose true map is known (the CBLI simulation of Zhao & Eger 2022).

@@ -159,26 +159,18 @@ def _print(outcome: StaticAlignment, method: str) -> None:
 
 def _files(arguments: Sequence[str]) -> dict[str, str]:
     """The vectors' files by language."""
-    import json as json_format
-
-    from isoglot.errors import ConfigError, InputError
+    from isoglot.distill.distilling import KIND
+    from isoglot.errors import ConfigError
+    from isoglot.manifests import Fields
 
     if len(arguments) > 1 or "=" in arguments[0]:
         return named_files(arguments, "the vectors")
-    folder = Path(arguments[0])
-    remedy = "name a folder written by `isoglot distill`, or files as en=FILE fr=FILE"
-    if not folder.exists():
-        raise InputError("no such folder", where=arguments[0], remedy=remedy)
-    try:
-        content = json_format.loads((folder / "config.json").read_text("utf-8"))
-        if content["format"] != "isoglot-distilled":
-            raise InputError(f"holds {content['format']!r}, no distilled vectors", where=arguments[0], remedy=remedy)
-        languages = list(content["languages"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError("holds no distilled vectors", where=arguments[0], remedy=remedy) from error
+    manifest = KIND.read(Path(arguments[0]))
+    listed = {"languages": list(manifest.mapping("languages"))}
+    languages = Fields(listed, manifest.where, remedy=manifest.remedy).names("languages")
     if len(languages) < 2:
         raise ConfigError("holds one language only", where=arguments[0], remedy="distil more, or name files as en=FILE")
-    return {lang: str(folder / f"{lang}.safetensors") for lang in languages}
+    return {lang: str(manifest.file(f"{lang}.safetensors")) for lang in languages}
 
 
 def named_files(arguments: Sequence[str], what: str) -> dict[str, str]:

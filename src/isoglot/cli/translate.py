@@ -12,6 +12,9 @@ from isoglot.cli.options import Aligned, From, Json, Rerank, Score, To
 
 __all__ = ["lexicon", "translate_words"]
 
+#: Of words on standard input, which may be any stream.
+_MOST_BYTES = 1 << 26
+
 
 def translate_words(
     folder: Aligned,
@@ -162,5 +165,16 @@ def lexicon(
 def _from_standard_input() -> list[str]:
     if sys.stdin.isatty():
         return []
-    text = sys.stdin.buffer.read().decode("utf-8", "replace")
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    from isoglot.errors import InputError
+    from isoglot.text.lines import not_utf8
+
+    data = sys.stdin.buffer.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        what = f"holds more than {_MOST_BYTES >> 20} MB"
+        raise InputError(what, where="standard input", remedy="give fewer words at a time")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise not_utf8(f"standard input:{line}", data[error.start]) from error
+    return [line.strip() for line in text.split("\n") if line.strip()]

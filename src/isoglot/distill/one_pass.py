@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from isoglot.aligners.checkpoint import Checkpoint
@@ -27,7 +26,9 @@ from isoglot.distill.settings import DistillSettings
 from isoglot.distill.shards import Shard, read_shard, shard_bounds, shuffled_units
 from isoglot.distill.x2static import X2Static
 from isoglot.encoders import Encoder
+from isoglot.errors import InputError
 from isoglot.files import atomic_path
+from isoglot.manifests import TensorFile, parse_json
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, Space
 from isoglot.verified import digest_of_array
@@ -160,7 +161,7 @@ class _Learning:
         if isinstance(self.learner, X2Static):
             figures |= {"warning": _hardly_learned(figures, self._negatives)}
         vectors = self.learner.vectors()
-        with atomic_path(self._place) as temporary:
+        with atomic_path(self._place, own=True) as temporary:
             metadata = {"key": self._key, "figures": json.dumps(figures), "sha256": digest_of_array(vectors)}
             save_file({"vectors": vectors}, temporary, metadata=metadata)
         self._keeper.remove()
@@ -197,17 +198,15 @@ def _figures(sentences: Sentences, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def _finished(path: Path, key: str, sentences: Sentences) -> Distilled | None:
     try:
-        with safe_open(str(path), framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if metadata.get("key") != key:
-                return None
-            vectors = file.get_tensor("vectors")
-            if metadata.get("sha256") != digest_of_array(vectors):
-                return None
-            space = Space(sentences.lang, sentences.words, vectors, counts=sentences.counts)
-            return Distilled(space, json.loads(metadata["figures"]))
-    except (SafetensorError, OSError, ValueError, KeyError):
+        file = TensorFile.read(path)
+        vectors = file.take("vectors", (len(sentences.words), None))
+        figures = parse_json(file.metadata.get("figures", ""), str(path))
+    except InputError:
         return None  # absent or damaged: made again
+    known = file.metadata.get("key") == key and file.metadata.get("sha256") == digest_of_array(vectors)
+    if not known or not isinstance(figures, dict):
+        return None
+    return Distilled(Space(sentences.lang, sentences.words, vectors, counts=sentences.counts), figures)
 
 
 def _within(progress: Progress, begin: int, size: int, total: int) -> Progress:

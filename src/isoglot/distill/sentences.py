@@ -16,20 +16,21 @@ import contextlib
 import dataclasses
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import save_file
 
 from isoglot.distill.settings import DistillSettings
 from isoglot.errors import FormatError, InputError
 from isoglot.folders import FolderKind
 from isoglot.joint import TextFile
+from isoglot.manifests import TensorFile
+from isoglot.opening import check_regular, read_whole
 from isoglot.progress import Progress, silent
 from isoglot.spaces import IntVector
 from isoglot.text import lower_case, read_text, segmenter
@@ -79,7 +80,11 @@ class Sentences:
         if not 0 <= number < len(self):
             raise IndexError(number)
         line = self.text[self.starts[number] : self.starts[number + 1] - 1]  # without the newline
-        return line.tobytes().decode("utf-8").split(" ")
+        try:
+            return line.tobytes().decode("utf-8").split(" ")
+        except UnicodeDecodeError as error:
+            where = str(getattr(self.text, "filename", "sentences.txt"))
+            raise FormatError(f"sentence {number + 1:,} is not UTF-8", where=where, remedy=_ANEW) from error
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -128,8 +133,9 @@ class Sentences:
         try:
             manifest = _KIND.read(folder)
             facts = dict(manifest.content)
-            table = [line.split("\t") for line in (folder / "words.tsv").read_text("utf-8").split("\n")[:-1]]
-            bounds = load_file(folder / "bounds.safetensors")
+            table = [line.split("\t") for line in read_whole(folder / "words.tsv").decode("utf-8").split("\n")[:-1]]
+            bounds = TensorFile.read(folder / "bounds.safetensors")
+            check_regular(folder / "sentences.txt")
             text = np.memmap(folder / "sentences.txt", dtype=np.uint8, mode="r")
             _check_bounds(folder, bounds, text)
             if len({row[0] for row in table}) < len(table):
@@ -138,15 +144,17 @@ class Sentences:
                 raise ValueError(f"{_KIND.manifest} is not complete")
             counts = np.array([int(row[1]) for row in table], dtype=np.int64)
             words = tuple(row[0] for row in table)
+            if not all(words) or counts.min(initial=0) < 0:
+                raise ValueError("words.tsv has an empty word or a count below zero")
             arrays = (bounds["starts"], bounds["lengths"], bounds["paragraphs"])
             for name in ("words.tsv", "bounds.safetensors", "sentences.txt"):
                 manifest.file(name)  # last, as the checks before say more of what is wrong
             return cls(facts["lang"], words, counts, *arrays, facts, text)
-        except (OSError, LookupError, TypeError, ValueError, AttributeError, OverflowError, SafetensorError) as error:
+        except (OSError, LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(f"no chosen sentences: {error}", where=str(folder), remedy=_ANEW) from error
 
 
-def _check_bounds(folder: Path, bounds: dict[str, npt.NDArray[Any]], text: npt.NDArray[np.uint8]) -> None:
+def _check_bounds(folder: Path, bounds: Mapping[str, npt.NDArray[Any]], text: npt.NDArray[np.uint8]) -> None:
     starts, lengths, paragraphs = bounds["starts"], bounds["lengths"], bounds["paragraphs"]
     rising = all(
         one.ndim == 1 and one.dtype == np.int64 and len(one) > 1 and one[0] == 0 and (np.diff(one) > 0).all()

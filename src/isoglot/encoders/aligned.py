@@ -21,7 +21,7 @@ from isoglot.encoders.layers import parse_layers
 from isoglot.encoders.maps import KIND, LayerMaps, Level, read_alignments, read_level
 from isoglot.encoders.model import quiet
 from isoglot.encoders.sentence_model import SentenceModel, cannot_export, same_route
-from isoglot.errors import ConfigError
+from isoglot.errors import ConfigError, locating
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 
@@ -112,7 +112,8 @@ class AlignedEncoder:
         )
         first, second = manifest.names("languages", exactly=2)
         alignments = read_alignments(manifest)
-        return cls(encoder, alignments, (first, second), read_level(manifest), manifest.mapping("info"))
+        with locating(manifest.where):
+            return cls(encoder, alignments, (first, second), read_level(manifest), manifest.mapping("info"))
 
     def side(self, lang: str) -> Side:
         """Which side of the alignment a language is."""

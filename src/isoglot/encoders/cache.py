@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from isoglot.errors import InputError
 from isoglot.files import atomic_path
+from isoglot.manifests import TensorFile
 from isoglot.spaces import FloatMatrix
 from isoglot.verified import digest_of_array
 
@@ -33,15 +34,14 @@ class VectorCache:
     def get(self, key: str) -> FloatMatrix | None:
         """What was kept under this key; a file that is not as it was written counts as absent."""
         try:
-            with safe_open(str(self._folder / f"{key}.safetensors"), framework="numpy") as file:
-                found: FloatMatrix = file.get_tensor("vectors")
-                digest = (file.metadata() or {}).get("sha256")
-        except (OSError, SafetensorError):
+            file = TensorFile.read(self._folder / f"{key}.safetensors")
+            found: FloatMatrix = file.take("vectors")
+        except InputError:
             return None
         # Every time: hashing takes a small part of the time of encoding, and of reading from disk.
-        return found if digest_of_array(found) == digest else None
+        return found if digest_of_array(found) == file.metadata.get("sha256") else None
 
     def put(self, key: str, vectors: FloatMatrix) -> None:
         vectors = np.ascontiguousarray(vectors)
-        with atomic_path(self._folder / f"{key}.safetensors") as temporary:
+        with atomic_path(self._folder / f"{key}.safetensors", own=True) as temporary:
             save_file({"vectors": vectors}, temporary, metadata={"sha256": digest_of_array(vectors)})

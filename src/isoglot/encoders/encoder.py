@@ -6,6 +6,7 @@ A folder that `AlignedEncoder` saved is an encoder too: its vectors come out map
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -26,7 +27,7 @@ from isoglot.encoders.pieces import (
     sentence_pieces,
     word_pieces,
 )
-from isoglot.errors import ConfigError, InputError, ShapeError
+from isoglot.errors import ConfigError, FormatError, InputError, ShapeError, locating
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 
@@ -85,18 +86,19 @@ class Encoder:
         elif lang is not None:
             raise ConfigError("only an aligned encoder has a language to choose", where=str(name))
         self.model = LoadedModel(base, device=device, dtype=dtype, progress=progress)
-        self.layers = parse_layers(-1 if layer is None else layer, self.model.depth)
         self.pooling = pooling or "mean"
-        check_pooling(self.pooling, POOLINGS)
         self.sentence_pooling = sentence_pooling or "mean"
-        check_pooling(self.sentence_pooling, SENTENCE_POOLINGS)
         longest = self.model.longest if max_length is None else max_length
-        if longest > self.model.longest:
-            raise ConfigError(f"max_length {longest} is more than the {self.model.longest} tokens the model takes")
         self.max_length = longest
         self.overlap = longest // 4 if overlap is None else overlap
         self.batch_tokens = batch_tokens
-        self._tokens = Tokens(self.model.tokenizer, longest, self.overlap)
+        with locating(self.name), _panics(self.model.folder):
+            self.layers = parse_layers(-1 if layer is None else layer, self.model.depth)
+            check_pooling(self.pooling, POOLINGS)
+            check_pooling(self.sentence_pooling, SENTENCE_POOLINGS)
+            if longest > self.model.longest:
+                raise ConfigError(f"max_length {longest} is more than the {self.model.longest} tokens the model takes")
+            self._tokens = Tokens(self.model.tokenizer, longest, self.overlap)
         self._cache = None if cache is None else VectorCache(Path(cache), self.model.fingerprint())
 
     def __repr__(self) -> str:
@@ -280,3 +282,14 @@ def _check_text(texts: Sequence[object], where: str) -> None:
     for number, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(f"text is needed here, not {type(text).__name__}", where=f"{where} {number + 1}")
+
+
+@contextlib.contextmanager
+def _panics(folder: str) -> Iterator[None]:
+    """A damaged tokenizer.json can make the library beneath panic, which is not even an Exception."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise FormatError(f"its tokenizer is damaged ({error})", where=folder, remedy="get the model again") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, cast, get_args
@@ -11,7 +12,7 @@ import numpy as np
 
 from isoglot.aligners import Alignment
 from isoglot.aligners.alignment import Side
-from isoglot.errors import ConfigError, FormatError
+from isoglot.errors import ConfigError, FormatError, locating
 from isoglot.folders import FolderKind, Manifest
 from isoglot.spaces import FloatMatrix
 
@@ -20,6 +21,7 @@ __all__ = ["KIND", "LayerMaps", "Level", "is_aligned_folder", "read_alignments",
 KIND = FolderKind("isoglot-aligned-encoder", "an aligned encoder", "`isoglot contextual align`")
 #: More layers than any encoder has.
 _MOST_LAYERS = 1000
+_MOST_DIMENSIONS = 1_000_000
 
 Level = Literal["word", "sentence"]
 
@@ -50,9 +52,10 @@ class LayerMaps:
         """Map states (k, n, d) of all layers, or (1, n, d) already combined, to (n, d')."""
         if len(states) != len(self.alignments):
             raise FormatError(f"{len(self.alignments)} maps for {len(states)} layers", where=self.encoder)
-        mapped = [
-            alignment.transform(layer, self.side) for alignment, layer in zip(self.alignments, states, strict=True)
-        ]
+        with np.errstate(all="ignore"):  # NaN and infinity of a damaged encoder are told with the text that gave them
+            mapped = [
+                alignment.transform(layer, self.side) for alignment, layer in zip(self.alignments, states, strict=True)
+            ]
         if len(mapped) == 1:
             only: FloatMatrix = mapped[0]
             return only
@@ -68,10 +71,7 @@ class LayerMaps:
     @cached_property
     def dim(self) -> int:
         """Dimensions of mapped vectors."""
-        dims = []
-        for alignment in self.alignments:
-            width = int(alignment.info[self.side]["dim"])
-            dims.append(int(alignment.transform(np.ones((1, width), dtype=np.float32), self.side).shape[1]))
+        dims = [_mapped_dim(alignment, self.side) for alignment in self.alignments]
         return sum(dims) if self._side_by_side else dims[0]
 
     @property
@@ -87,7 +87,24 @@ def is_aligned_folder(folder: Path) -> bool:
 def read_alignments(manifest: Manifest) -> tuple[Alignment, ...]:
     """The maps of a folder, one or one for each layer."""
     number = manifest.integer("alignments", least=1, most=_MOST_LAYERS)
-    return tuple(Alignment.load(manifest.folder / "alignments" / str(i)) for i in range(number))
+    folders = [manifest.folder / "alignments" / str(i) for i in range(number)]
+    found = []
+    for folder in folders:
+        alignment = Alignment.load(folder)
+        with locating(str(folder)):
+            for side in get_args(Side):
+                _mapped_dim(alignment, side)  # raises if its figures and its maps do not fit
+        found.append(alignment)
+    return tuple(found)
+
+
+def _mapped_dim(alignment: Alignment, side: Side) -> int:
+    """Dimensions of vectors after the map of one side."""
+    figures = alignment.info.get(side)
+    width = figures.get("dim") if isinstance(figures, Mapping) else None
+    if type(width) is not int or not 1 <= width <= _MOST_DIMENSIONS:
+        raise FormatError(f"does not say how many dimensions {side} vectors have")
+    return int(alignment.transform(np.ones((1, width), dtype=np.float32), side).shape[1])
 
 
 def read_level(manifest: Manifest) -> Level:

@@ -25,6 +25,9 @@ from isoglot.spaces import FloatMatrix
 
 __all__ = ["DTYPES", "LoadedModel", "TokenMap", "check_native", "layer_stack", "load_masked_model", "quiet"]
 
+#: More than any encoder has.
+_MOST_LAYERS = 1000
+
 DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 #: Where the stack of layers hangs, for architectures whose hidden states are plain outputs of those layers: only there
@@ -62,6 +65,9 @@ class LoadedModel:
         progress("loading the encoder", 0, 1)
         with quiet(), _clear(self.folder):
             self.tokenizer = transformers.AutoTokenizer.from_pretrained(self.folder)
+            layers = getattr(transformers.AutoConfig.from_pretrained(self.folder), "num_hidden_layers", 1)
+            if not isinstance(layers, int) or not 0 <= layers <= _MOST_LAYERS:
+                raise FormatError(f"config.json says that it has {layers!r} layers", where=self.folder)
             self._model, loading = transformers.AutoModel.from_pretrained(
                 self.folder, dtype=getattr(torch, self.dtype), output_loading_info=True
             )
@@ -76,11 +82,14 @@ class LoadedModel:
             self._model.pooler = None
         self._model.eval().to(self.device)
         self._whole = self._model
+        self._rows = _embedding_rows(self._model)
         self.depth = int(config.num_hidden_layers)
         self.width = int(config.hidden_size)
         self.longest = _longest(config, self.tokenizer)
         if self.tokenizer.pad_token_id is None:
             raise InputError("its tokenizer has no padding token", where=str(name), remedy="name an encoder like BERT")
+        with torch.inference_mode(), quiet(), _clear(self.folder):
+            self._probe()
 
     @property
     def network(self) -> Any:
@@ -140,6 +149,11 @@ class LoadedModel:
         result: FloatMatrix = out.numpy()
         return result
 
+    def _probe(self) -> None:
+        """Run it once on next to nothing: sizes in config.json that do not fit one another show here."""
+        ids = self._torch.full((1, 2), int(self.tokenizer.pad_token_id), device=self.device)
+        self._model(input_ids=ids, attention_mask=self._torch.ones_like(ids))
+
     def _states(self, pieces: Sequence[Piece], layers: Layers, stacked: bool) -> Any:
         torch = self._torch
         longest = max(len(piece.ids) for piece in pieces)
@@ -148,6 +162,9 @@ class LoadedModel:
         for row, piece in enumerate(pieces):
             ids[row, : len(piece.ids)] = torch.tensor(piece.ids, dtype=torch.long)
             mask[row, : len(piece.ids)] = 1
+        if self._rows is not None and not 0 <= int(ids.min()) <= int(ids.max()) < self._rows:
+            what = f"its tokenizer gives token {int(ids.max()):,}, but only {self._rows:,} have an embedding"
+            raise FormatError(what, where=self.folder, remedy="get the model again")
         last_only = layers.numbers == (self.depth,)
         output = self._model(
             input_ids=ids.to(self.device), attention_mask=mask.to(self.device), output_hidden_states=not last_only
@@ -311,6 +328,13 @@ def _longest(config: Any, tokenizer: Any) -> int:
     elif config.model_type == "mpnet":
         positions -= 2  # the same, but it takes the padding token's number for granted
     return min(positions, int(min(tokenizer.model_max_length, 1_000_000)))
+
+
+def _embedding_rows(model: Any) -> int | None:
+    """How many tokens have an embedding; None for models that make theirs in another way."""
+    with contextlib.suppress(NotImplementedError, AttributeError):
+        return int(model.get_input_embeddings().num_embeddings)
+    return None
 
 
 def _made_up(missing: Iterable[str], where: str) -> frozenset[str]:

@@ -26,6 +26,7 @@ from isoglot.aligners.aligned import check_name
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.folders import FolderKind
 from isoglot.joint._kernels import LONGEST_LINE
+from isoglot.opening import check_regular, read_whole
 from isoglot.progress import Progress, silent
 from isoglot.settings import check_settings
 from isoglot.spaces import IntVector
@@ -158,7 +159,7 @@ class Corpus:
             manifest = _KIND.read(folder)
             langs = tuple(manifest.names("langs", least=1))
             content = dict(manifest.content)
-            rows = [line.split("\t") for line in (folder / "words.tsv").read_text("utf-8").split("\n")[:-1]]
+            rows = [line.split("\t") for line in read_whole(folder / "words.tsv").decode("utf-8").split("\n")[:-1]]
             counts = np.array([[int(count) for count in row[1:]] for row in rows], dtype=np.int64)
             tokens, starts = _mapped(folder)
             settings = CorpusSettings(**content["settings"])
@@ -264,8 +265,9 @@ def _encode(
 
 
 def _mapped(folder: Path) -> tuple[npt.NDArray[np.int32], IntVector]:
+    check_regular(folder / "tokens.i32")
     tokens = np.memmap(folder / "tokens.i32", dtype=np.int32, mode="r")
-    return tokens, np.frombuffer((folder / "starts.i64").read_bytes(), dtype=np.int64)
+    return tokens, np.frombuffer(read_whole(folder / "starts.i64"), dtype=np.int64)
 
 
 def _check_numbers(
@@ -273,7 +275,8 @@ def _check_numbers(
 ) -> None:
     problem, name = "", "tokens.i32"
     lengths = np.diff(starts)
-    if counts.ndim != 2 or counts.shape[1] != languages or counts.min() < 0 or not counts.any():
+    # Sums of counts are taken as 64-bit integers later.
+    if counts.ndim != 2 or counts.shape[1] != languages or counts.min() < 0 or not 0 < counts.sum(dtype=float) < 2**62:
         problem, name = "the counts of words do not fit", "words.tsv"
     elif starts[0] != 0 or lengths.min() < 1 or lengths.max() > LONGEST_LINE:
         problem, name = "lines do not follow one another", "starts.i64"

@@ -120,12 +120,18 @@ class JointSpace:
         manifest = _KIND.read(folder)
         langs = manifest.names("langs", least=1)
         # Its checksum has held, so these are the lines that were written.
-        words = manifest.file("words.txt").read_text("utf-8").split("\n")[:-1]
+        try:
+            words = manifest.file("words.txt").read_text("utf-8").split("\n")[:-1]
+        except UnicodeDecodeError as error:
+            raise manifest.wrong(f"words.txt beside it is not UTF-8: {error}") from error
         tensors = manifest.tensors("joint.safetensors")
         shape = (len(words), len(langs))
         members = tensors.take("members", shape, kind="u").astype(bool)
         vectors = tensors.take("vectors", (len(words), None))
-        return cls(tuple(langs), tuple(words), vectors, tensors.take("counts", shape, kind="i"), members)
+        counts = tensors.take("counts", shape, kind="i")
+        if not all(words) or counts.min(initial=0) < 0:
+            raise manifest.wrong("the words or counts beside it are damaged")
+        return cls(tuple(langs), tuple(words), vectors, counts, members)
 
     def _column(self, lang: str) -> int:
         if lang not in self.langs:

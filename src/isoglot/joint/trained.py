@@ -9,14 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from isoglot.errors import InputError
 from isoglot.files import atomic_path, remove_kept
 from isoglot.joint._kernels import LONGEST_LINE
 from isoglot.joint.corpus import Corpus, CorpusSettings, TextFile
 from isoglot.joint.training import Training, Translations, run_key, train
 from isoglot.lexicons import Lexicon
+from isoglot.manifests import TensorFile
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 from isoglot.text import read_text, segmenter
@@ -70,7 +71,7 @@ def train_texts(
         progress=progress,
         resumed=tell,
     )
-    with atomic_path(finished) as temporary:
+    with atomic_path(finished, own=True) as temporary:
         save_file({"vectors": vectors}, temporary, metadata={"key": key, "sha256": digest_of_array(vectors)})
     return Trained(corpus, vectors, time.perf_counter() - started)
 
@@ -156,14 +157,10 @@ def _rows_of(corpus: Corpus, lang: str) -> dict[str, int]:
 
 
 def _finished(path: Path, key: str) -> FloatMatrix | None:
-    if not path.exists():
-        return None
     try:
-        with safe_open(str(path), framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if metadata.get("key") != key:
-                return None
-            vectors: FloatMatrix = file.get_tensor("vectors")
-            return vectors if metadata.get("sha256") == digest_of_array(vectors) else None
-    except (SafetensorError, OSError):
-        return None  # damaged: trained again
+        file = TensorFile.read(path)
+        vectors: FloatMatrix = file.take("vectors")
+    except InputError:
+        return None  # absent or damaged: trained again
+    known = file.metadata.get("key") == key and file.metadata.get("sha256") == digest_of_array(vectors)
+    return vectors if known else None

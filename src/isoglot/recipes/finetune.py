@@ -22,7 +22,7 @@ from isoglot.encoders import Encoder
 from isoglot.encoders.fitting import tokenise
 from isoglot.encoders.maps import is_aligned_folder
 from isoglot.encoders.pairs import extract_pairs
-from isoglot.errors import ConfigError, FormatError, InputError
+from isoglot.errors import ConfigError, FormatError, InputError, locating
 from isoglot.files import check_writable
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, Space
@@ -255,7 +255,8 @@ def resume_recipe(folder: Path) -> Recipe:
     if content.pop("format", None) != RUN_FORMAT:
         raise FormatError("not the recipe of a training run", where=str(place))
     # Wherever the folder is now, the run is in it.
-    return recipe_of({**content, "output": str(folder)}, str(place))
+    with locating(str(place)):
+        return recipe_of({**content, "output": str(folder)}, str(place))
 
 
 def estimate(fine: Fine) -> Cost:

@@ -30,10 +30,10 @@ def earlier_run(place: Path, key: str) -> dict[str, Any] | None:
 def keep_run(place: Path, outcome: Mapping[str, Any]) -> None:
     """Write the outcome, which holds its "key", atomically."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_path(place) as temporary:
+    with atomic_path(place, own=True) as temporary:
         plain = json.loads(json.dumps(outcome))  # as it will be read
         content = {**plain, "sha256": _digest(plain)}
-        temporary.write_text(json.dumps(content, ensure_ascii=False), "utf-8")
+        temporary.write_text(json.dumps(content, ensure_ascii=False), "utf-8", "backslashreplace")
 
 
 def kept_or_measured(

@@ -88,7 +88,8 @@ class StaticAlignment:
         }
 
         def describe(place: Path) -> None:
-            (place / _RECORD).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+            text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+            (place / _RECORD).write_text(text, "utf-8", "backslashreplace")
 
         self.aligned.save(folder, spaces_in=".", also=describe, progress=progress)
 

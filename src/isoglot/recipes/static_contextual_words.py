@@ -7,7 +7,6 @@ another setting never meets an old one's vectors.
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from isoglot.errors import InputError
 from isoglot.files import sha256_of_file
 from isoglot.joint import TextFile
 from isoglot.lexicons import Lexicon
+from isoglot.manifests import Fields, read_json_object
 from isoglot.progress import Progress, silent
 from isoglot.recipes.kept import run_key
 from isoglot.recipes.static_alignment import align_static, remove_work
@@ -96,7 +96,7 @@ def distilled_vectors(
     if missing:
         files = [TextFile(lang, path) for lang, path in texts.items()]
         distill_together(encoder, files, missing, progress=progress, tell=tell)
-    return [(place, json.loads((place / "config.json").read_text("utf-8"))["languages"]) for place in places]
+    return [(place, _languages(place)) for place in places]
 
 
 def aligned_vectors(
@@ -123,7 +123,14 @@ def aligned_vectors(
         )  # fmt: skip
         outcome.save(place, progress=progress)
     remove_work(work)  # also that of a run that was killed when it was done
-    return place, json.loads((place / "config.json").read_text("utf-8"))["languages"]
+    return place, _languages(place)
+
+
+def _languages(folder: Path) -> dict[str, Any]:
+    """What the folder's record says of each language."""
+    record = folder / "config.json"
+    remedy = f"remove {folder} to make it again"
+    return Fields(read_json_object(record), str(record), remedy=remedy).mapping("languages")
 
 
 def states_of(

@@ -26,6 +26,7 @@ import numpy as np
 
 from isoglot.errors import IsoglotError
 from isoglot.files import atomic_path, cache_directory, part_name, remove_abandoned, sha256_of_file
+from isoglot.opening import read_whole
 from isoglot.progress import Progress
 from isoglot.spaces.formats.base import Content, Request
 from isoglot.spaces.formats.native import NativeFile, NativeWriter, open_native
@@ -90,13 +91,13 @@ class SpaceCache:
 
     def _record(self) -> dict[str, Any]:
         try:
-            record = json.loads(self._record_path.read_bytes())
-        except (OSError, ValueError):
+            record = json.loads(read_whole(self._record_path))
+        except (OSError, ValueError, RecursionError):
             return {}
         return record if isinstance(record, dict) else {}
 
     def _write_record(self, stat: list[int], **names: object) -> None:
-        with contextlib.suppress(OSError, IsoglotError), atomic_path(self._record_path) as temporary:
+        with contextlib.suppress(OSError, IsoglotError), atomic_path(self._record_path, own=True) as temporary:
             record = {"path": str(self.path), "stat": stat, "saved": time.time_ns(), **names}
             temporary.write_text(json.dumps(record), encoding="utf-8")
 

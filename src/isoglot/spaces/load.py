@@ -207,6 +207,9 @@ def _through_cache(
 def _read(chosen: Format, request: Request) -> Content:
     with reading(request.path, f"{chosen.name} file"):
         content: Content = _module(chosen).read(request)
+        if content.counts is not None and content.counts.min(initial=0) < 0:
+            request.report.add("counts below zero", "all counts left out", str(request.path))
+            content.counts = None
         if content.vectors is None:
             assert request.opened is not None
             content.vectors = request.opened.finish(content)

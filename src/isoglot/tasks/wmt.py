@@ -10,6 +10,7 @@ quotation marks and brackets as `&quot;` or `&#91;`.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import html
 import math
@@ -90,8 +91,9 @@ def _output_file(folder: Path, judgement: _Judgement) -> Path:
     """Of the system, or of the first of those that translate the sentence alike."""
     for system in (judgement.system, judgement.system.partition("+")[0]):
         path = folder / f"{judgement.data}.{system}.{judgement.pair}"
-        if path.is_file():
-            return path
+        with contextlib.suppress(OSError):  # a name that no file can have
+            if path.is_file():
+                return path
     raise InputError("no such file", where=str(path), remedy=f"{judgement.where} names this system")
 
 

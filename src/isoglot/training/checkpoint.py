@@ -7,6 +7,7 @@ their own: batches, masks and dropout of a step follow from the seed and the ste
 from __future__ import annotations
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from isoglot.errors import FormatError, InputError
 from isoglot.files import atomic_path, remove_abandoned, remove_at_once
 from isoglot.folders import FolderKind
 from isoglot.manifests import read_json_object
+from isoglot.opening import check_regular
 
 __all__ = [
     "cannot_write",
@@ -34,7 +36,7 @@ __all__ = [
 
 #: Checkpoints that stay: should the disk damage the newest, there is one more.
 KEPT = 2
-_TENSORS, _STATE = "tensors.safetensors", "state.json"
+_TENSORS, _STATE, _SEAL = "tensors.safetensors", "state.json", "sha256"
 _KIND = FolderKind("isoglot-checkpoint", "a checkpoint", "`isoglot train`", manifest=_STATE)
 
 
@@ -44,7 +46,10 @@ def save_checkpoint(folder: Path, step: int, tensors: Mapping[str, Any], state: 
     try:
         with _KIND.replacing(place) as temporary:
             _write_tensors(temporary / _TENSORS, tensors)
+            # The manifest lists the tensors with their checksum, and is sealed itself.
             _KIND.write_manifest(temporary, {"step": step, **state})
+            content = read_json_object(temporary / _STATE)
+            write_json(temporary / _STATE, {**content, _SEAL: _digest(content)})
     except OSError as error:
         raise cannot_write(place, error) from error
     for old in _complete(folder)[:-KEPT]:
@@ -59,8 +64,10 @@ def latest_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | N
         return None
     try:
         manifest = _KIND.read(found[-1])
-        manifest.integer("step", least=0)
-        state = {name: value for name, value in manifest.content.items() if name not in ("format", "version", "files")}
+        content = dict(manifest.content)
+        if content.pop(_SEAL, None) != _digest(content):
+            raise manifest.wrong("is not what was written (its checksum differs)")
+        state = {name: value for name, value in content.items() if name not in ("format", "version", "files")}
         return load_tensors(manifest.file(_TENSORS)), state
     except InputError as error:
         earlier = "go on from the checkpoint before" if len(found) > 1 else "begin anew"
@@ -75,7 +82,7 @@ def remove_leftovers(folder: Path) -> None:
 def save_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
     """Write tensors into one file, atomically."""
     try:
-        with atomic_path(path) as temporary:
+        with atomic_path(path, own=True) as temporary:
             _write_tensors(temporary, tensors)
     except OSError as error:
         raise cannot_write(path, error) from error
@@ -87,6 +94,7 @@ def load_tensors(path: Path) -> dict[str, Any]:
     from safetensors.torch import load_file
 
     try:
+        check_regular(path)
         return dict(load_file(path))
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
         raise FormatError(f"cannot be read: {error}", where=str(path)) from error
@@ -102,8 +110,12 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write an object as JSON, atomically."""
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    with atomic_path(path, own=True) as temporary:
+        temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", "utf-8", "backslashreplace")
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def check_room(folder: Path, needed: int) -> None:

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from isoglot.errors import InputError
 from isoglot.files import atomic_path
+from isoglot.opening import read_whole
 from isoglot.training.batch import Drawn
 from isoglot.training.checkpoint import cannot_write, read_json, write_json
 
@@ -142,12 +143,16 @@ def cut_log(folder: Path, step: int) -> None:
     if not path.exists():
         return
     kept = []
-    for line in path.read_text("utf-8", errors="replace").splitlines():
+    try:
+        text = read_whole(path).decode("utf-8", "replace")
+    except OSError:
+        text = ""  # no file to read from, and nothing but a log is lost
+    for line in text.splitlines():
         # A killed run may have left half a line.
         with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
             if json.loads(line)["step"] <= step:
                 kept.append(f"{line}\n")
-    with atomic_path(path) as temporary:
+    with atomic_path(path, own=True) as temporary:
         temporary.write_text("".join(kept), "utf-8")
 
 

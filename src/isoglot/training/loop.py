@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from isoglot.encoders import Encoder
 from isoglot.encoders.model import check_native
-from isoglot.errors import ConfigError, InputError, MissingExtraError
+from isoglot.errors import ConfigError, FormatError, InputError, MissingExtraError
+from isoglot.files import sha256_of_file
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.training.checkpoint import (
@@ -53,6 +54,9 @@ __all__ = ["Evaluate", "StepRecord", "Stopped", "Trained", "Trainer"]
 
 #: Adam keeps two averages of every weight, a checkpoint the weights too.
 _COPIES = 3
+
+#: The weights that did best so far.
+_BEST = "best.safetensors"
 
 #: Figures of the encoder as it is now; "semantic" is one by which weights are chosen.
 Evaluate = Callable[[Encoder], Mapping[str, float]]
@@ -172,7 +176,7 @@ class Trainer:
         best = state["best"]
         chosen = self.settings.choose != "last" and best is not None
         if chosen and best["step"] != state["step"]:
-            self._load(load_tensors(self.folder / "best.safetensors"))
+            self._load(self._best_weights(best))
         self.network.merge_adapters()
         self.network.eval()
         after = best["figures"] if chosen else state.get("latest") or {}
@@ -305,7 +309,8 @@ class Trainer:
         if best is None or self._merit(figures) > self._merit(best["figures"]):
             state["best"], state["waited"] = {"step": step, "figures": figures}, 0
             if self.main:
-                save_tensors(self.folder / "best.safetensors", self.network.trained())
+                save_tensors(self.folder / _BEST, self.network.trained())
+                state["best"]["sha256"] = sha256_of_file(self.folder / _BEST)
         else:
             state["waited"] += 1
         early = 0 < self.settings.patience <= state["waited"]
@@ -398,11 +403,20 @@ class Trainer:
             self._tell(f"goes on after step {state['step']:,} of {self.steps:,}")
         return state
 
+    def _best_weights(self, best: Mapping[str, Any]) -> Mapping[str, Any]:
+        place = self.folder / _BEST
+        tensors = load_tensors(place)
+        # Only the process that writes knows the checksum.
+        if best.get("sha256") not in (None, sha256_of_file(place)):
+            remedy = "remove the run's folder to begin anew"
+            raise FormatError("is not what was written (its checksum differs)", where=str(place), remedy=remedy)
+        return tensors
+
     def _load(self, weights: Mapping[str, Any]) -> None:
         import torch
 
         own = self.network.trained()
-        if own.keys() != weights.keys():
+        if {name: one.shape for name, one in own.items()} != {name: one.shape for name, one in weights.items()}:
             raise InputError("the weights kept are not those of this run", where=str(self.folder))
         with torch.no_grad():
             for name, parameter in own.items():

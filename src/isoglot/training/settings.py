@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from isoglot.encoders.statistical import MODELS
-from isoglot.errors import ConfigError, FormatError, InputError
+from isoglot.errors import ConfigError, FormatError, InputError, locating
 from isoglot.opening import read_small
 from isoglot.training.fresh import FreshEncoder
 from isoglot.training.objectives.base import PRESETS, Objective, check_type, known, parse_recipe, preset
@@ -285,7 +285,8 @@ def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recip
             content[key] |= value
         else:
             content[key] = value
-    return recipe_of(content, str(path))
+    with locating(str(path)):
+        return recipe_of(content, str(path))
 
 
 def preset_settings(name: str) -> tuple[tuple[Objective, ...], dict[str, Any]]:

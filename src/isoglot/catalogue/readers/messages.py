@@ -45,7 +45,7 @@ def read_messages(entry: Entry, artefacts: Sequence[Path], folder: Path, progres
         assert match is not None
         try:
             tree = json.loads(content)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise FormatError(f"{name} is not JSON", where=entry.name) from error
         messages[match[2]].update(((match[1], key), text) for key, text in _leaves(tree))
     pairs = align_messages(messages[src], messages[tgt])

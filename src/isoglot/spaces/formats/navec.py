@@ -31,6 +31,8 @@ _BLOCK = 4096
 _CENTROIDS = 256
 _SAMPLE = 16384
 _LARGEST_VOCABULARY = 1 << 30
+#: Bytes of a word with its count, more than any has.
+_LONGEST_WORD = 4096
 
 
 def read(request: Request) -> Content:
@@ -41,10 +43,10 @@ def read(request: Request) -> Content:
                 while piece := stream.read(1 << 20):
                     request.digest.update(piece)
         with tarfile.open(request.path, "r:") as archive:
-            vocabulary = _unpack(request, _member(request, archive, "vocab.bin"))
-            quantised = _member(request, archive, "pq.bin")
+            # First what is not packed: it tells how many words there can be.
+            indexes, codes = _quantiser(request, _member(request, archive, "pq.bin"))
+            vocabulary = _unpack(request, _member(request, archive, "vocab.bin"), len(indexes))
         words, counts = _vocabulary(request, vocabulary)
-        indexes, codes = _quantiser(request, quantised)
     if len(words) != len(indexes):
         request.fail(f"{len(words):,} words but {len(indexes):,} vectors", remedy="get the file again")
     request.complete = True
@@ -120,9 +122,9 @@ def _member(request: Request, archive: tarfile.TarFile, name: str) -> bytes:
     )
 
 
-def _unpack(request: Request, data: bytes) -> bytes:
+def _unpack(request: Request, data: bytes, words: int) -> bytes:
     unpacker = zlib.decompressobj(wbits=31)
-    text = unpacker.decompress(data, _LARGEST_VOCABULARY)
+    text = unpacker.decompress(data, min(_LARGEST_VOCABULARY, 4096 + words * _LONGEST_WORD))
     if not unpacker.eof or unpacker.unused_data.strip(b"\0"):
         request.fail("vocab.bin is cut short, too large, or followed by other data", remedy="get the file again")
     return text

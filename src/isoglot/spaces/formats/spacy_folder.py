@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.folders import FolderKind
+from isoglot.opening import read_whole
 from isoglot.progress import Progress
 from isoglot.spaces.formats.base import Content, Request, clean, reading, refuse_words
 from isoglot.spaces.formats.npz import check_npy_header
@@ -34,7 +35,7 @@ def read(request: Request) -> Content:
             request.fail(f"no {name} in {folder.name}/", remedy="name the folder of a spaCy pipeline with vectors")
     with reading(folder / "vectors.cfg", "settings file"):
         if (folder / "vectors.cfg").is_file():
-            mode = json.loads((folder / "vectors.cfg").read_bytes()).get("mode", "default")
+            mode = json.loads(read_whole(folder / "vectors.cfg")).get("mode", "default")
             if mode != "default":
                 request.fail(f"vectors of mode {mode!r}", remedy="only tables with a row a word are read")
     with reading(folder / "vectors", "matrix"):
@@ -108,7 +109,7 @@ def _owners(path: Path, rows: int) -> dict[int, int]:
 
     owners: dict[int, int] = {}
     with reading(path, "key table"):
-        data = path.read_bytes()
+        data = read_whole(path)
         try:
             table = msgpack.unpackb(data, strict_map_key=False)
         except (msgpack.UnpackException, ValueError) as error:
@@ -121,7 +122,7 @@ def _owners(path: Path, rows: int) -> dict[int, int]:
 
 def _strings(path: Path) -> list[str]:
     with reading(path, "list of strings"):
-        listed = json.loads(path.read_bytes())
+        listed = json.loads(read_whole(path))
         if not isinstance(listed, list):
             raise ValueError("no list")
         return [text for text in listed if type(text) is str and _is_text(text)]
@@ -134,7 +135,7 @@ def _is_text(text: str) -> bool:
 def _language(folder: Path) -> str:
     meta = folder.parent / "meta.json"
     try:
-        lang = json.loads(meta.read_bytes()).get("lang", "")
+        lang = json.loads(read_whole(meta)).get("lang", "")
     except (OSError, ValueError, AttributeError, RecursionError):
         return ""
     return lang if isinstance(lang, str) else ""

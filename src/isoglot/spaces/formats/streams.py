@@ -26,6 +26,9 @@ COMPRESSIONS = {".gz": b"\x1f\x8b\x08", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\x
 # this bounds what a hostile file can make them allocate at once to some 200 MB.
 _PIECE = {".gz": 1 << 17, ".xz": 1 << 14, ".zst": 1 << 13, ".bz2": 1 << 12}
 _LZMA_MEMORY = 1 << 29
+# A few kilobytes can unpack to gigabytes of empty lines, and hours of reading. Below this size nobody minds.
+_SUSPICIOUS = 1 << 24
+_LARGEST_RATIO = 500
 _BLOCK = 1 << 21
 _MAGIC = 8
 #: Of text and of text vectors, in bytes; a longer line is an error.
@@ -62,6 +65,7 @@ class ByteSource:
         self._decompressor = self._new_decompressor() if self.compression else None
         self._fresh = True
         self._unused = b""
+        self._unpacked = 0
         self._ready = memoryview(b"")
 
     def __enter__(self) -> ByteSource:
@@ -154,6 +158,14 @@ class ByteSource:
                 raise FormatError(
                     f"damaged {self.compression[1:]} data ({e})", where=str(self.path), remedy="get the file again"
                 ) from e
+            self._unpacked += len(content)
+            packed = self._done - len(decompressor.unused_data)
+            if self._unpacked > max(_SUSPICIOUS, _LARGEST_RATIO * packed):
+                raise FormatError(
+                    f"unpacks to more than {_LARGEST_RATIO} times its size, as neither text nor vectors do",
+                    where=str(self.path),
+                    remedy="get the file again, or unpack it yourself",
+                )
             if content:
                 return cast(bytes, content)
 
