@@ -6,6 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
+from isoglot.errors import InputError
 from isoglot.files import check_writable, follow_link, is_stream, remove_abandoned
 from isoglot.folders import FolderKind
 from isoglot.locks import output_lock, remove_dead_locks
@@ -17,10 +18,12 @@ _held = contextlib.ExitStack()
 
 def claim(output: Path, kind: FolderKind | None = None) -> None:
     """Raise unless the folder can be written (and, given a kind, replaced); keep other runs out until we are done."""
-    if kind is None:
-        check_writable(output / "any")
-    else:
+    if kind is not None:
         kind.check_replaceable(output)
+    elif output.exists() and not output.is_dir():
+        raise InputError("is a file, not a folder", where=str(output), remedy="choose another output path")
+    else:
+        check_writable(output)
     _hold(output)
     if kind is None and output.is_symlink():
         follow_link(output).mkdir(parents=True, exist_ok=True)  # Path.mkdir takes a link to nothing for a file
