@@ -193,6 +193,11 @@ def test_a_joint_space_of_other_words(tmp_path):
     seal("joint.safetensors")
     with pytest.raises(FormatError, match="damaged"):
         JointSpace.load(tmp_path / "j")
+    save_file(tensors, tmp_path / "j" / "joint.safetensors")
+    (tmp_path / "j" / "words.txt").write_text("w0\n" * 6)
+    seal("words.txt")
+    with pytest.raises(FormatError, match="a word of en stands twice"):
+        JointSpace.load(tmp_path / "j")
     (tmp_path / "j" / "words.txt").write_bytes(b"\xff\n" * 6)
     seal("words.txt")
     with pytest.raises(FormatError, match="not UTF-8"):

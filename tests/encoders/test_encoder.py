@@ -462,6 +462,7 @@ def edited(folder, target, name, change):
         ("config.json", lambda config: config.update(num_hidden_layers=2**31), "has 2147483648 layers"),
         ("config.json", lambda config: config.update(num_attention_heads=-2), "cannot load this model"),
         ("tokenizer_config.json", lambda config: config.update(model_max_length=-5), "leave no room"),
+        ("tokenizer_config.json", lambda config: config.update(model_max_length="long"), "cannot load this model"),
         ("tokenizer.json", lambda content: content["post_processor"]["special_tokens"].clear(), "tokenizer"),
     ],
 )

@@ -11,6 +11,7 @@ import argparse
 import collections
 import itertools
 import os
+import random
 import shutil
 import sys
 import tempfile
@@ -56,7 +57,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--group", choices=GROUPS, help="only the targets of one group")
     parser.add_argument("--only", help="only these targets, separated by commas")
     parser.add_argument(
-        "--hand", choices=("all", "small", "none"), default="all", help="cases made by hand; small: without bombs"
+        "--hand",
+        choices=("all", "small", "few", "none"),
+        default="all",
+        help="cases made by hand; small: without bombs; few: a quarter of those",
     )
     parser.add_argument("--case", help="only this one, e.g. fasttext:0:1234")
     parser.add_argument("--save", type=Path, help="keep the files of the first case of each defect in this folder")
@@ -95,8 +99,10 @@ def _cases(options: argparse.Namespace, names: Sequence[str], specimens: Path) -
     """Those made by hand, then mutations of all targets in turn."""
     end = time.monotonic() + options.seconds if options.seconds else None
     hand = [one for name in names for one in names_by_hand(TARGETS[name], specimens / name)]
-    if options.hand == "small":
+    if options.hand in ("small", "few"):
         hand = [one for one in hand if "bomb" not in one]
+    if options.hand == "few":
+        hand = random.Random(options.seed).sample(hand, len(hand) // 4)
     mutations = (f"{name}:{options.seed}:{number}" for number in itertools.count(options.first) for name in names)
     by_hand = [] if options.hand == "none" else hand
     for case in itertools.chain(by_hand, itertools.islice(mutations, options.count)):

@@ -25,9 +25,9 @@ from .target import TARGETS
 __all__ = ["in_child", "run_all"]
 
 #: Seconds that one case may take. Reading a specimen takes milliseconds, unpacking a bomb seconds.
-SECONDS = 20.0
+SECONDS = 30.0
 #: Of one that waits for a pipe which nobody writes to, as nothing else takes time there.
-SECONDS_OF_A_PIPE = 3.0
+SECONDS_OF_A_PIPE = 8.0
 #: What a worker may take to read a specimen as it is, before the first case of a target.
 SECONDS_OF_A_SPECIMEN = 60.0
 #: Bytes of address space that a worker may take beyond what it has when it starts.

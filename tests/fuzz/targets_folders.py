@@ -175,8 +175,6 @@ def _read_joint(folder: Path) -> None:
     joint = JointSpace.load(folder / "j")
     check_finite(joint.vectors)
     check_text(joint.words)
-    if len(set(joint.words)) < len(joint.words):
-        raise Unsound("words that stand twice")
     if joint.counts.min(initial=0) < 0:
         raise Unsound("counts below zero")
     for lang in joint.langs:

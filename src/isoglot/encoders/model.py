@@ -83,9 +83,10 @@ class LoadedModel:
         self._model.eval().to(self.device)
         self._whole = self._model
         self._rows = _embedding_rows(self._model)
-        self.depth = int(config.num_hidden_layers)
-        self.width = int(config.hidden_size)
-        self.longest = _longest(config, self.tokenizer)
+        with _clear(self.folder):  # settings may be of any type
+            self.depth = int(config.num_hidden_layers)
+            self.width = int(config.hidden_size)
+            self.longest = _longest(config, self.tokenizer)
         if self.tokenizer.pad_token_id is None:
             raise InputError("its tokenizer has no padding token", where=str(name), remedy="name an encoder like BERT")
         with torch.inference_mode(), quiet(), _clear(self.folder):

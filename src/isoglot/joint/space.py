@@ -131,6 +131,10 @@ class JointSpace:
         counts = tensors.take("counts", shape, kind="i")
         if not all(words) or counts.min(initial=0) < 0:
             raise manifest.wrong("the words or counts beside it are damaged")
+        for lang, column in zip(langs, members.T, strict=True):
+            own = [words[row] for row in np.flatnonzero(column)]
+            if len(set(own)) < len(own):
+                raise manifest.wrong(f"a word of {lang} stands twice in words.txt beside it")
         return cls(tuple(langs), tuple(words), vectors, counts, members)
 
     def _column(self, lang: str) -> int:
