@@ -41,6 +41,7 @@ def output_lock(output: Path | str, *, wait: bool = False) -> Iterator[None]:
 
     If another process holds it, wait for it to end, or raise `OutputBusyError`.
     """
+    named = str(output)
     output = follow_link(Path(os.path.abspath(output)))  # "." has a name too
     key = os.path.realpath(output)
     if fcntl is None or key in _held:
@@ -54,7 +55,7 @@ def output_lock(output: Path | str, *, wait: bool = False) -> Iterator[None]:
         return
     check_writable(output)
     path = lock_path(output)
-    stream, made = _acquire(path, output, wait)
+    stream, made = _acquire(path, named, wait)
     _held[key] = 1
     try:
         yield
@@ -84,7 +85,7 @@ def remove_dead_locks(folder: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _acquire(path: Path, output: Path, wait: bool) -> tuple[IO[str], set[Path]]:
+def _acquire(path: Path, named: str, wait: bool) -> tuple[IO[str], set[Path]]:
     """The locked file, and the folders that were made for it."""
     made: set[Path] = set()
     vanished = 0
@@ -105,7 +106,7 @@ def _acquire(path: Path, output: Path, wait: bool) -> tuple[IO[str], set[Path]]:
             holder = stream.read(200).strip() or "another run"
             stream.close()
             raise OutputBusyError(
-                f"{holder} is writing here", where=str(output), remedy="wait for it to end, or choose another output"
+                f"{holder} is writing here", where=named, remedy="wait for it to end, or choose another output"
             ) from None
         except OSError:
             return stream, made  # a file system without locks

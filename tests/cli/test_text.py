@@ -109,7 +109,7 @@ def test_two_texts_of_one_language_are_told(isoglot, texts):
         (["fr=presse.txt", "--segmenter", "de=icu"], "there is no text of 'de'"),
         (["fr=presse.txt", "--min-tokens", "9", "--max-tokens", "8"], "min_tokens"),
         (["fr=presse.txt", "--min-tokens", "900"], "no sentence is left (31 too short)"),
-        (["fr=presse.txt", "-o", "presse.txt"], "is not a folder"),
+        (["fr=presse.txt", "-o", "presse.txt"], "is a file, not a folder"),
         (["fr=fr.txt", "-o", "."], "the output is the input"),
     ],
 )

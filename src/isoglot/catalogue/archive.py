@@ -22,7 +22,16 @@ __all__ = ["FILE_LIMIT", "Archive"]
 FILE_LIMIT = 1 << 30
 
 _BLOCK = 1 << 20
-_DAMAGE = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile, NotImplementedError)
+_DAMAGE = (
+    ValueError,
+    OSError,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    NotImplementedError,
+)
 
 
 class Archive:
