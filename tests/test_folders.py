@@ -66,6 +66,17 @@ def test_what_is_not_ours_is_carried_over(tmp_path):
     assert os.listdir(tmp_path) == ["out"]
 
 
+@pytest.mark.usefixtures("system")
+def test_a_file_of_the_users_keeps_its_content_though_the_result_now_has_its_name(tmp_path):
+    write(tmp_path / "out", "old")
+    (tmp_path / "out" / "page").write_text("mine")
+    for text in ("ours", "ours again"):
+        write(tmp_path / "out", page=text)
+        assert names(tmp_path / "out") == ["page", "page.kept", "thing.json", "value.txt"]
+        assert (tmp_path / "out" / "page").read_text() == text
+        assert (tmp_path / "out" / "page.kept").read_text() == "mine"
+
+
 def test_what_is_carried_over_is_copied_where_links_are_not_to_be_had(tmp_path, monkeypatch):
     def refuse(*args, **kwargs):
         raise OSError
@@ -75,6 +86,7 @@ def test_what_is_carried_over_is_copied_where_links_are_not_to_be_had(tmp_path, 
     (tmp_path / "out" / "notes").write_text("mine")
     write(tmp_path / "out", "new")
     assert (tmp_path / "out" / "notes").read_text() == "mine"
+    assert names(tmp_path / "out") == ["notes", "thing.json", "value.txt"]
 
 
 def test_what_comes_while_the_folder_is_replaced_is_kept_too(tmp_path, monkeypatch):

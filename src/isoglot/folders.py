@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -152,25 +152,34 @@ class FolderKind:
                 if not (temporary / self.manifest).exists():
                     self.write_manifest(temporary)
                 _bring_to_disk(temporary)
-                if path.exists():
-                    self._carry_over(path, temporary)
+                carried = self._carry_over(path, temporary) if path.exists() else set()
                 _put_in_place(temporary, path)
                 if temporary.exists():  # now the old one; carry what came in the meantime
-                    self._carry_over(temporary, path)
+                    self._carry_over(temporary, path, but=carried)
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
 
-    def _carry_over(self, old: Path, new: Path) -> None:
-        """Link the user's files of the old folder into the new one: at no moment are they in neither."""
+    def _carry_over(self, old: Path, new: Path, but: Collection[Path] = ()) -> set[Path]:
+        """Link the user's files of the old folder into the new one, and return their names.
+
+        At no moment are they in neither. Where the result now has a file of that name, the user's gets `.kept` added.
+        """
         ours = self._listed(old)
+        carried = set()
         for one in _files(old):
             name = one.relative_to(old)
-            if name.as_posix() not in ours and not (new / name).exists():
-                (new / name).parent.mkdir(parents=True, exist_ok=True)
-                _link(one, new / name)
+            if name.as_posix() in ours or name in but:
+                continue
+            target = new / name
+            while target.exists() or target.is_symlink():
+                target = target.with_name(f"{target.name}.kept")
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _link(one, target)
+            carried.add(name)
         for one in sorted(place for place in old.rglob("*") if place.is_dir() and not place.is_symlink()):
             if not any(one.iterdir()):  # an empty folder of the user's, as ours are made anew
                 (new / one.relative_to(old)).mkdir(parents=True, exist_ok=True)
+        return carried
 
     def _listed(self, folder: Path) -> set[str]:
         try:
