@@ -119,4 +119,12 @@ def test_a_changed_neighbourhood_mean_is_not_used(aligned, tmp_path):
     data = bytearray(path.read_bytes())
     data[-2] ^= 1
     path.write_bytes(data)
-    assert len(AlignedSpaces.load(tmp_path / "out").means) == 1
+    assert AlignedSpaces.load(tmp_path / "out").means == {}
+
+
+def test_the_same_result_has_the_same_bytes(aligned, tmp_path):
+    aligned.retriever("aa", "bb")
+    for name in ("one", "two", "three"):
+        aligned.save(tmp_path / name)
+    first, *others = ((tmp_path / name / "isoglot.json").read_bytes() for name in ("one", "two", "three"))
+    assert others == [first, first]
