@@ -97,7 +97,7 @@ def _tensors(data: bytes) -> bytes:
 
 def _without_times(value: Any) -> Any:
     if isinstance(value, dict):
-        # Digests of documents with times in them: a kept run's or checkpoint's own, and that of a download's provenance.
+        # Digests of documents with times in them: of a kept run or a checkpoint, and of a download's provenance.
         value = {key: inner for key, inner in value.items() if key != "provenance.json"}
         if "key" in value or value.get("format") == "isoglot-checkpoint":
             value.pop("sha256", None)
