@@ -27,12 +27,9 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from isoglot.aligners import Aligner
-from isoglot.aligners.muse import Muse
-from isoglot.aligners.procrustes import procrustes
-from isoglot.aligners.refinement import refine
-from isoglot.aligners.self_learning import SelfLearning, induce_pairs
-from isoglot.aligners.vecmap import VecMapUnsupervised
+from isoglot.aligners import Aligner, Muse, VecMapUnsupervised, procrustes
+from isoglot.aligners.self_learning.refinement import refine
+from isoglot.aligners.self_learning.rounds import SelfLearning, induce_pairs
 from isoglot.retrieval import Retriever, available_backends
 from isoglot.simulate import simulate_pair
 

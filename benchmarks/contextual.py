@@ -19,11 +19,12 @@ from typing import Any
 from isoglot import catalogue
 from isoglot.aligners import aligner
 from isoglot.encoders import Encoder
-from isoglot.encoders.fitting import align_encoder
-from isoglot.lexicons import ParallelText, read_links
-from isoglot.recipes.contextual_report import evaluation_rows, word_alignment_rows
-from isoglot.recipes.contextual_tables import TRAIN, evaluation_table, shuffled, word_alignment_table
+from isoglot.pipelines import align_encoder
+from isoglot.reproductions.density.table1 import TRAIN, evaluation_table, shuffled, word_alignment_table
+from isoglot.reproductions.density.table1_report import evaluation_rows, word_alignment_rows
 from isoglot.tasks import tatoeba
+from isoglot.text import ParallelText
+from isoglot.wordalign import read_links
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 #: Tatoeba's codes and ours.

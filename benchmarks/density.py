@@ -23,9 +23,9 @@ import torch
 import zuko
 
 from isoglot.aligners import RealNVP
-from isoglot.aligners.density.flow import FlowPair, FlowShape, gaussian_log_prob
-from isoglot.aligners.density.optimiser import Flat
-from isoglot.recipes.density import word_precision
+from isoglot.aligners.flows.networks.optimiser import Flat
+from isoglot.aligners.flows.networks.stacks import FlowPair, FlowShape, gaussian_log_prob
+from isoglot.reproductions.density.simulation import word_precision
 from isoglot.simulate import simulate_occurrences, simulate_pair
 
 COUPLINGS, HIDDEN, RATE, WEIGHT = 4, (512, 512), 1e-4, 1e-4

@@ -28,9 +28,9 @@ from isoglot.distill.shards import SHARD_SENTENCES, read_shard, shuffled_units
 from isoglot.distill.x2static import SparseAdam, draw_examples, keep_probabilities, train_examples
 from isoglot.encoders import Encoder
 from isoglot.errors import IsoglotError
-from isoglot.joint import TextFile
-from isoglot.joint._steps import alias_table
-from isoglot.retrieval._workers import available_threads
+from isoglot.threads import available_threads
+from isoglot.wordvectors import TextFile
+from isoglot.wordvectors.steps import alias_table
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

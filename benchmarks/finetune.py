@@ -22,12 +22,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 import torch
 
-from isoglot.encoders.model import LoadedModel
+from isoglot.encoders import LoadedModel
 from isoglot.errors import IsoglotError
-from isoglot.training import PairBatch, parse_recipe
-from isoglot.training.batch import Side
-from isoglot.training.network import Network
-from isoglot.training.objectives import EncodedBatch
+from isoglot.finetuning import EncodedBatch, PairBatch, Side, parse_recipe
+from isoglot.finetuning.network import Network
 
 BATCH, WORDS, PIECES = 24, 30, 1.4
 RECIPES = {"L2": "l2 + anchor", "WordOT": "word_ot + anchor", "SubOT": "subword_ot + anchor"}

@@ -19,11 +19,11 @@ import time
 from pathlib import Path
 
 from isoglot.aligners import aligner
-from isoglot.joint import CorpusSettings, TextFile, Training
 from isoglot.lexicons import Lexicon
-from isoglot.recipes.joint import JointJob
-from isoglot.recipes.joint_ablation import Ablation, run_ablation
+from isoglot.pipelines import JointJob
+from isoglot.reproductions.joint_align.ablation import Ablation, run_ablation
 from isoglot.text import read_text
+from isoglot.wordvectors import CorpusSettings, TextFile, Training
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 

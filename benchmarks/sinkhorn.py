@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from isoglot.training import sinkhorn_divergence, transport_plan
+from isoglot.finetuning import sinkhorn_divergence, transport_plan
 
 BLUR, SCALING = 0.05, 0.5
 

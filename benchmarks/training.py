@@ -28,10 +28,9 @@ from pathlib import Path
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from isoglot.joint.corpus import Corpus, TextFile
-from isoglot.joint.training import Training, train
 from isoglot.simulate import simulate_texts
 from isoglot.text import read_text
+from isoglot.wordvectors import Corpus, TextFile, Training, train
 
 DIM = 300
 TEXT = Path(__file__).parents[2] / "shared" / "data" / "text" / "eltec.en.txt.xz"

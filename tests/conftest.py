@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from isoglot.encoders import Encoder
-from isoglot.encoders.model import quiet
+from isoglot.encoders import Encoder, quiet
 from isoglot.files import part_name
 from isoglot.simulate import SimulatedParallel, simulate_encoder, simulate_parallel
 

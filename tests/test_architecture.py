@@ -1,8 +1,10 @@
-"""Imports go one way, as data flows, and modules stay small enough to hold one idea."""
+"""The house: data flows one way through the rooms, a room is entered by its front, and a module holds one idea."""
 
 from __future__ import annotations
 
 import ast
+import functools
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,55 +14,92 @@ import isoglot
 PACKAGE = Path(isoglot.__file__).parent
 #: Top to bottom: a room may import only from itself and from rooms above it.
 ROOMS = [
-    "spaces", "text", "lexicons", "catalogue", "retrieval", "criteria", "aligners", "joint", "encoders", "training",
-    "distill", "tasks", "simulate", "recipes", "explore", "cli",
+    "spaces", "text", "lexicons", "catalogue", "retrieval", "criteria", "aligners", "aligned", "wordvectors", "joint",
+    "encoders", "wordalign", "finetuning", "distill", "tasks", "simulate", "report", "pipelines", "reproductions",
+    "cli",
 ]  # fmt: skip
-EVERYWHERE = {
-    "errors", "extras", "files", "folders", "languages", "locks", "manifests", "opening", "printable", "progress",
-    "settings", "strings", "verified", "py",
-}  # fmt: skip
+#: Small modules that any room may use; they import no room.
+FOUNDATIONS = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
+LONGEST = 450
 
 
-def room_of(path: Path) -> str:
-    first = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-    return "cli" if first == "__main__" else first
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imported_rooms(path: Path) -> set[str]:
-    rooms = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+NAMES = {name_of(path): path for path in MODULES}
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+@functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def imports_of(path: Path, *, typing: bool = True) -> Iterator[tuple[str, str]]:
+    """Module and name of each import from the package; `typing=False` leaves out what only type checkers import."""
+    nodes: list[ast.AST] = [tree_of(path)]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING") and not typing:
+            nodes.extend(node.orelse)
+            continue
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            names = (
-                [f"{node.module}.{alias.name}" for alias in node.names] if node.module == "isoglot" else [node.module]
-            )
+            if node.module == "isoglot" or (node.module or "").startswith("isoglot."):
+                yield from ((node.module or "", alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        else:
-            continue
-        rooms |= {name.split(".")[1] for name in names if name and name.startswith("isoglot.")}
-    return rooms
+            yield from ((alias.name, "") for alias in node.names if alias.name.startswith("isoglot."))
+        nodes.extend(ast.iter_child_nodes(node))
+
+
+@functools.cache
+def exports_of(room: str) -> frozenset[str]:
+    """The names that a room's front hands out."""
+    front = PACKAGE / room / "__init__.py"
+    return frozenset(alias for _, alias in imports_of(front)) if front.is_file() else frozenset()
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_imports_follow_the_flow_of_data(path):
-    room = room_of(path)
-    if room == "__init__":
-        return
-    allowed = EVERYWHERE if room in EVERYWHERE else EVERYWHERE | set(ROOMS[: ROOMS.index(room) + 1])
-    wrong = imported_rooms(path) - allowed
-    assert not wrong, f"{path.relative_to(PACKAGE)} ({room}) must not import {wrong}"
+    room = room_of(name_of(path))
+    if path == PACKAGE / "__init__.py" or room in ("__main__", "testing"):
+        return  # the front door, and what stands outside the house
+    above = set() if room in FOUNDATIONS else set(ROOMS[: ROOMS.index(room) + 1])
+    for module, name in imports_of(path):
+        target = room_of(module) or (name if f"isoglot.{name}" in NAMES else "")
+        assert not target or target in FOUNDATIONS | above, f"{name_of(path)} must not import {module} ({name})"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_rooms_are_entered_by_their_front(path):
+    room = room_of(name_of(path))
+    for module, name in imports_of(path):
+        other = room_of(module)
+        if other in ("", room) or other in FOUNDATIONS:
+            continue
+        inside = module.split(".")[2:]
+        assert not any(part.startswith("_") for part in [*inside, name]), f"{module}.{name} is private to its room"
+        assert not inside or name not in exports_of(other), f"isoglot.{other} exports {name}: import it from there"
+
+
+def test_every_room_has_a_place_in_the_flow():
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == set(ROOMS)
 
 
 def test_no_module_outgrows_one_idea():
-    long = {str(p.relative_to(PACKAGE)): n for p in MODULES if (n := len(p.read_text("utf-8").splitlines())) > 450}
-    assert not long
+    lines = {str(path.relative_to(PACKAGE)): len(path.read_text("utf-8").splitlines()) for path in MODULES}
+    assert not {name: n for name, n in lines.items() if n > LONGEST}
 
 
 def test_nothing_unpickles_or_prints():
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Import):
                 assert not {alias.name for alias in node.names} & {"pickle", "dill", "cloudpickle", "joblib"}, path
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 import isoglot.aligners.base
 from isoglot.aligners import methods
-from isoglot.cli import app
+from isoglot.cli.app import app
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -9,11 +9,12 @@ import pytest
 
 from isoglot.aligners import Alignment
 from isoglot.errors import FormatError, InputError
-from isoglot.lexicons import Lexicon, ParallelText, read_links
-from isoglot.lexicons.conll import read_conll
+from isoglot.finetuning import read_recipe
+from isoglot.lexicons import Lexicon
 from isoglot.opening import open_source, read_json, read_small
 from isoglot.spaces import load_space
-from isoglot.training.settings import read_recipe
+from isoglot.text import ParallelText, read_conll
+from isoglot.wordalign import read_links
 
 READERS = {
     "lexicon": Lexicon.load,

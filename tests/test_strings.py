@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from isoglot.aligned import AlignedSpaces, translate
 from isoglot.aligners import aligner
-from isoglot.aligners.aligned import AlignedSpaces
-from isoglot.aligners.translate import translate
-from isoglot.encoders.statistical import statistical_align
 from isoglot.errors import InputError, IsoglotError
-from isoglot.lexicons import Lexicon, ParallelText
-from isoglot.recipes.compare import contenders
+from isoglot.lexicons import Lexicon
+from isoglot.pipelines import contenders
 from isoglot.spaces import Space
-from isoglot.tasks.rfeval import content_words
+from isoglot.tasks import content_words
+from isoglot.text import ParallelText
+from isoglot.wordalign import statistical_align
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,7 @@ import json
 import numpy as np
 import pytest
 import scipy.linalg
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from isoglot.aligners import (
     CCA,
@@ -21,7 +20,7 @@ from isoglot.aligners import (
     least_squares,
     procrustes,
 )
-from isoglot.aligners.least_squares import choose_ridge
+from isoglot.aligners.closed_form.least_squares import choose_ridge
 from isoglot.errors import ConfigError, FormatError, InputError, IsoglotError
 
 

@@ -7,10 +7,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from isoglot.aligners import aligner, checkpoint
-from isoglot.aligners.cognates import Cognates
-from isoglot.aligners.spelling import latin, sound
-from isoglot.aligners.spelling_start import Candidates, agreeing_pairs, best_pairs, spelling_candidates
+from isoglot import checkpoints as checkpoint
+from isoglot.aligners import Cognates, aligner, latin
+from isoglot.aligners.self_learning.spelling import sound
+from isoglot.aligners.self_learning.spelling_start import (
+    Candidates,
+    agreeing_pairs,
+    best_pairs,
+    spelling_candidates,
+)
 from isoglot.errors import ConfigError, InputError
 from isoglot.spaces import Space
 

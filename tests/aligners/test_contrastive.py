@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.aligners import aligner
-from isoglot.aligners._held_out import hold_out, ranked_by_csls
-from isoglot.aligners._mining import Translations
-from isoglot.aligners.contrastive import Contrastive, contrastive_loss
+from isoglot.aligners import Contrastive, aligner
+from isoglot.aligners.held_out import hold_out, ranked_by_csls
+from isoglot.aligners.tuned.contrastive import contrastive_loss
+from isoglot.aligners.tuned.mining import Translations
 from isoglot.errors import ConfigError
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from isoglot.aligners.dema import DemaBWE, mixture_loss, word_weights
+from isoglot.aligners import DemaBWE
+from isoglot.aligners.flows.dema import mixture_loss, word_weights
 from isoglot.errors import ConfigError, LexiconError
 from isoglot.spaces import Space
 

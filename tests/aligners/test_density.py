@@ -7,16 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from isoglot.aligners.alignment import Alignment
-from isoglot.aligners.fcnn import FCNN
-from isoglot.aligners.realnvp import RealNVP
-from isoglot.aligners.selection import Selection
+from isoglot.aligners import FCNN, Alignment, RealNVP
+from isoglot.aligners.flows.selection import Selection
 from isoglot.errors import ConfigError, ShapeError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("zuko")
-flow = pytest.importorskip("isoglot.aligners.density.flow")
-Flat = pytest.importorskip("isoglot.aligners.density.optimiser").Flat
+flow = pytest.importorskip("isoglot.aligners.flows.networks.stacks")
+Flat = pytest.importorskip("isoglot.aligners.flows.networks.optimiser").Flat
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -321,7 +319,7 @@ def test_validation_keeps_pairs_out_of_learning_and_goes_by_them():
 
 
 def test_an_epoch_that_broke_down_is_never_kept():
-    from isoglot.aligners.selection import chosen
+    from isoglot.aligners.flows.selection import chosen
 
     rows = [{"semantic": 0.1, "structural": 3.0, "validation": 0.0}]
     rows.append(dict.fromkeys(rows[0], float("nan")))

@@ -7,17 +7,15 @@ import dataclasses
 import numpy as np
 import pytest
 
-from isoglot.aligners import checkpoint
-from isoglot.aligners.alignment import LinearAlignment
-from isoglot.aligners.bootstrap import Bootstrap
-from isoglot.aligners.flow_alignment import FlowAlignment
-from isoglot.aligners.gan_realnvp import GanRealNVP, collapsed
+from isoglot import checkpoints as checkpoint
+from isoglot.aligners import Bootstrap, FlowAlignment, GanRealNVP, LinearAlignment
+from isoglot.aligners.flows.gan_realnvp import collapsed
 from isoglot.errors import ConfigError
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("zuko")
-flow = pytest.importorskip("isoglot.aligners.density.flow")
-game = pytest.importorskip("isoglot.aligners.density.game")
+flow = pytest.importorskip("isoglot.aligners.flows.networks.stacks")
+game = pytest.importorskip("isoglot.aligners.flows.networks.critics")
 
 RULES = game.Rules(
     steps=20,

@@ -7,7 +7,8 @@ import builtins
 import numpy as np
 import pytest
 
-from isoglot.aligners.geomm import GeoMM, PairLoss, geomm_loss, geomm_multi
+from isoglot.aligners import GeoMM, geomm_multi
+from isoglot.aligners.tuned.geomm import PairLoss, geomm_loss
 from isoglot.errors import ConfigError, LexiconError, MissingExtraError, ShapeError
 
 

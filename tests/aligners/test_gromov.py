@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from isoglot.aligners.gromov import GromovWasserstein, gromov_cost, gromov_plan, relations
+from isoglot.aligners import GromovWasserstein
+from isoglot.aligners.transport.gromov import gromov_cost, gromov_plan, relations
 from isoglot.errors import ConfigError
 
 

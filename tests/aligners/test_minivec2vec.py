@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from isoglot.aligners.minivec2vec import MiniVec2Vec, cluster, counterparts, match_anchors, spread_seeds
+from isoglot.aligners import MiniVec2Vec
+from isoglot.aligners.self_learning.minivec2vec import cluster, counterparts, match_anchors, spread_seeds
 from isoglot.errors import ConfigError
 
 

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from scipy.linalg import sqrtm
 
-from isoglot.aligners import _adversarial, checkpoint, muse, self_learning
-from isoglot.aligners._adversarial import SCHEDULES, Adversary
-from isoglot.aligners.base import Problem
-from isoglot.aligners.muse import Muse, distribution_start, grid_start, principal_start
-from isoglot.aligners.refinement import nearest_rotation
+from isoglot import checkpoints as checkpoint
+from isoglot.aligners import Muse, Problem
+from isoglot.aligners.adversarial import discriminator as _adversarial, muse
+from isoglot.aligners.adversarial.discriminator import SCHEDULES, Adversary
+from isoglot.aligners.adversarial.muse import distribution_start, grid_start, principal_start
+from isoglot.aligners.self_learning import rounds as self_learning
+from isoglot.aligners.self_learning.refinement import nearest_rotation
 from isoglot.aligners.verdict import chance_level, judge, judged, judged_mapped
 from isoglot.errors import ConfigError
 
@@ -71,7 +73,7 @@ def test_spaces_that_have_nothing_in_common_are_reported_as_not_aligned(monkeypa
 
 def test_chance_is_that_of_refined_maps():
     """A refined random rotation looks much better than a plain one; only the former is a fair comparison."""
-    from isoglot.aligners.refinement import induce
+    from isoglot.aligners import induce
 
     rng = np.random.default_rng(1)
     X, Y = (rng.normal(size=(400, 20)).astype(np.float32) for _ in range(2))

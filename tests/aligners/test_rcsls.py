@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from isoglot.aligners import aligner
-from isoglot.aligners._held_out import folds, hold_out, rank_in_lists, ranked_by_csls, source_weights, within_one_error
-from isoglot.aligners.procrustes import procrustes
-from isoglot.aligners.rcsls import RCSLS, rcsls_loss
+from isoglot.aligners import RCSLS, aligner, procrustes
+from isoglot.aligners.held_out import folds, hold_out, rank_in_lists, ranked_by_csls, source_weights, within_one_error
+from isoglot.aligners.tuned.rcsls import rcsls_loss
 from isoglot.errors import ConfigError
-from isoglot.spaces.normalise import unit_rows
+from isoglot.spaces import unit_rows
 
 
 def random_spaces(n: int = 60, m: int = 50, d: int = 8, p: int = 30, seed: int = 0):

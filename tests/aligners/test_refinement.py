@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.aligners.procrustes import Procrustes, procrustes
-from isoglot.aligners.refinement import (
-    MuseSupervised,
-    balanced_procrustes,
-    induce,
-    nearest_rotation,
-    pair_weights,
-    refine,
-)
+from isoglot.aligners import MuseSupervised, Procrustes, induce, procrustes
+from isoglot.aligners.self_learning.refinement import balanced_procrustes, nearest_rotation, pair_weights, refine
 from isoglot.errors import ConfigError
 from isoglot.retrieval.exact import ExactBackend
 

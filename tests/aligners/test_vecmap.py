@@ -7,8 +7,8 @@ import pytest
 import scipy.linalg
 
 from isoglot.aligners import aligner
-from isoglot.aligners.mapping_steps import MappingSteps, map_in_steps
-from isoglot.aligners.self_learning import SelfLearning, induce_pairs, similarity_start
+from isoglot.aligners.closed_form.mapping_steps import MappingSteps, map_in_steps
+from isoglot.aligners.self_learning.rounds import SelfLearning, induce_pairs, similarity_start
 from isoglot.errors import ConfigError, LexiconError
 from isoglot.spaces import Space
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.aligners import aligner, methods
-from isoglot.aligners.base import Problem
+from isoglot.aligners import Problem, aligner, methods
 from isoglot.aligners.verdict import chance_level, judge, judged
-from isoglot.spaces import Space
-from isoglot.spaces.normalise import Normaliser
+from isoglot.spaces import Normaliser, Space
 
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from isoglot.aligners.transport import transport_plan
-from isoglot.aligners.wasserstein import WassersteinProcrustes, _inner, convex_start, stochastic_epoch
+from isoglot.aligners import WassersteinProcrustes, transport_plan
+from isoglot.aligners.transport.wasserstein import _inner, convex_start, stochastic_epoch
 from isoglot.errors import ConfigError
 
 

@@ -17,10 +17,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from isoglot.catalogue import fetching
+from isoglot.catalogue import Artefact, fetching
 from isoglot.catalogue.download import Connection
 from isoglot.catalogue.pipconfig import PipSettings
-from isoglot.catalogue.record import Artefact
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from isoglot.catalogue import Artefact
 from isoglot.catalogue.debian import download_debian_package, open_debian_package
-from isoglot.catalogue.record import Artefact
 from isoglot.errors import DownloadError, FormatError, OfflineError
 
 Make = Callable[..., bytes]

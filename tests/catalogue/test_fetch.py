@@ -12,13 +12,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoglot.catalogue import cached, entry, fetch, load_lexicon, load_parallel, load_vectors, provenance
-from isoglot.catalogue import load as load_module
+from isoglot.catalogue import (
+    Artefact,
+    Entry,
+    cached,
+    entry,
+    fetch,
+    load as load_module,
+    load_lexicon,
+    load_parallel,
+    load_vectors,
+    provenance,
+)
 from isoglot.catalogue.download import Connection
-from isoglot.catalogue.record import Artefact, Entry
 from isoglot.errors import ConfigError, DownloadError, OfflineError
 from isoglot.files import part_name
-from isoglot.spaces.space import Space
+from isoglot.spaces import Space
 
 Make = Callable[..., bytes]
 VECTORS = np.arange(6, dtype="<f4").reshape(3, 2) + 1

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from isoglot.catalogue import pipconfig
+from isoglot.catalogue import Artefact, pipconfig
 from isoglot.catalogue.download import Connection
 from isoglot.catalogue.packages import find_package_file
 from isoglot.catalogue.pipconfig import PipSettings, parse_config_list, pip_settings
-from isoglot.catalogue.record import Artefact
 from isoglot.errors import DownloadError, InputError, OfflineError
 
 WANTED = Artefact("package", "some_data-1.0.tar.gz", "Some_Data", "1.0", 3, "00")

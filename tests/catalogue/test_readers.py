@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from isoglot.catalogue import Entry
 from isoglot.catalogue.readers import READERS, reader
 from isoglot.catalogue.readers.dictd import articles, freedict_pairs, mueller_pairs
 from isoglot.catalogue.readers.ding import parse_ding
 from isoglot.catalogue.readers.messages import align_messages, clean_message
 from isoglot.catalogue.readers.wordnet import pairs_through_synsets, parse_senses, parse_tab
 from isoglot.catalogue.readers.words import one_word
-from isoglot.catalogue.record import Entry
 from isoglot.errors import ConfigError, FormatError
-from isoglot.lexicons.lexicon import Lexicon
-from isoglot.lexicons.parallel import ParallelText
+from isoglot.lexicons import Lexicon
 from isoglot.progress import silent
-from isoglot.spaces.space import Space
+from isoglot.spaces import Space
+from isoglot.text import ParallelText
 
 Make = Callable[..., bytes]
 

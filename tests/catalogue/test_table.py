@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from isoglot.catalogue import entries, entry
+from isoglot.catalogue import entries, entry, has_entry
 from isoglot.catalogue.document import with_catalogue
 from isoglot.catalogue.families import FAMILIES
 from isoglot.catalogue.figures import FIGURES
 from isoglot.catalogue.readers import READERS
-from isoglot.catalogue.table import has_entry, is_shared
+from isoglot.catalogue.table import is_shared
 from isoglot.errors import ConfigError
 
 PAGE = Path(__file__).parents[2] / "docs" / "data.md"

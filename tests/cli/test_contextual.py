@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from isoglot.cli import app, main
+from isoglot.cli import main
+from isoglot.cli.app import app
 from isoglot.encoders import AlignedEncoder, Encoder
-from isoglot.encoders.pairs import ContextualPairs, TokenisedPairs, extract_pairs
-from isoglot.lexicons import read_links, write_links
+from isoglot.pipelines import ContextualPairs, TokenisedPairs
+from isoglot.pipelines.contextual_pairs import extract_pairs
 from isoglot.spaces import parse_occurrence
 from isoglot.tasks import tatoeba
+from isoglot.wordalign import read_links, write_links
 
 TAUGHT = 400
 LANGUAGES = ("--src-lang", "north", "--tgt-lang", "south")
@@ -183,7 +185,7 @@ def test_align_without_a_test_by_an_iterative_method(run, here):
 
 
 def test_wordalign_to_a_file_and_to_standard_output(run, here, tiny, parallel):
-    from isoglot.encoders.linking import link_words
+    from isoglot.wordalign import link_words
 
     command = ("wordalign", "test.north", "test.south", "-e", "E", "-m", "match", "--word-set", "null=-1")
     done = run(*command, "-o", "found.pharaoh")
@@ -321,8 +323,8 @@ def test_reproduce_word_alignment(run, here, gold_folder, monkeypatch):
     assert "nosu 20" in document["what"]
     assert "Word alignment" in (here / "out" / "report.html").read_text("utf-8")
     # A second run computes nothing.
-    monkeypatch.setattr("isoglot.recipes.contextual_tables.Encoder", lambda *_, **__: 1 / 0)
-    monkeypatch.setattr("isoglot.recipes.contextual_tables.statistical_align", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("isoglot.reproductions.density.table1.Encoder", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("isoglot.reproductions.density.table1.statistical_align", lambda *_, **__: 1 / 0)
     assert json.loads(run(*command, "--json").stdout) == document
 
 

@@ -131,7 +131,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(run, texts, tiny_folder, monkeypa
     options = ["north=north.txt", *map(str, QUICK), "--epochs", "4", "-o"]
     # The state is kept every half a minute: too long for a test.
     code = (
-        "from isoglot.aligners.checkpoint import Checkpoint; Checkpoint.seconds = 0.0\n"
+        "from isoglot.checkpoints import Checkpoint; Checkpoint.seconds = 0.0\n"
         "import isoglot.distill.shards as shards; shards.SHARD_SENTENCES = 16\n"
         "from isoglot.cli import main; main()"
     )

@@ -175,8 +175,8 @@ def test_a_killed_run_goes_on_and_says_from_where(texts, isoglot):
     ]  # fmt: skip
     # The state is kept every half a minute: too long for a test.
     code = (
-        "from isoglot.aligners.checkpoint import Checkpoint; Checkpoint.seconds = 0.2\n"
-        "import isoglot.joint.training as training; training._SLICE = 30_000\n"
+        "from isoglot.checkpoints import Checkpoint; Checkpoint.seconds = 0.2\n"
+        "import isoglot.wordvectors.training as training; training._SLICE = 30_000\n"
         "from isoglot.cli import main; main()"
     )
     process = subprocess.Popen(

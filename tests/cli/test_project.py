@@ -12,8 +12,8 @@ import typer
 import isoglot.cli
 import isoglot.encoders
 from isoglot.cli.project import project
-from isoglot.encoders.encoded import WordVectors
-from isoglot.lexicons.conll import read_conll
+from isoglot.encoders import WordVectors
+from isoglot.text import read_conll
 
 LABELS = """-DOCSTART- O
 
@@ -109,7 +109,7 @@ def test_lost_names_are_dropped_on_demand_and_json_is_one_document(run, folder):
 
 def test_links_from_an_encoder(run, folder, monkeypatch):
     monkeypatch.setattr(isoglot.encoders, "Encoder", DictionaryEncoder)
-    monkeypatch.setattr("isoglot.encoders.linking.SHARD", 1)
+    monkeypatch.setattr("isoglot.wordalign.linking.SHARD", 1)
     code, _, err = run("en.conll", "en.txt", "de.txt", "--encoder", "some-model", "--layer", 8,
                        "--method", "intersection")  # fmt: skip
     assert code == 0, err

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from isoglot.aligned import AlignedSpaces
 from isoglot.aligners import LinearAlignment
-from isoglot.aligners.aligned import AlignedSpaces
-from isoglot.cli import app, main
+from isoglot.cli import main
+from isoglot.cli.app import app
 from isoglot.spaces import Space
 from isoglot.tasks import WordPair, encode_words, read_similarity, similarity, similarity_set
 

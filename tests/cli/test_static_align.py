@@ -107,8 +107,8 @@ def test_nothing_else_is_overwritten(run):
 #: Dies in the second language, when its method has kept a state twice.
 KILLED = """
 import os, signal
-from isoglot.aligners.checkpoint import Checkpoint
-from isoglot.recipes import static_alignment
+from isoglot.checkpoints import Checkpoint
+from isoglot.pipelines import static_alignment
 
 Checkpoint.seconds = 0.0
 save, align, seen = Checkpoint.save, static_alignment._align_one, []

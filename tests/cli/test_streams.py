@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 
 import isoglot
+from isoglot.aligned import AlignedSpaces
 from isoglot.aligners import aligner
-from isoglot.aligners.aligned import AlignedSpaces
 from isoglot.cli import main
 from isoglot.cli.console import print_line, progress_bars, say, table
 from isoglot.cli.streams import guard, open_streams
 from isoglot.cli.training_view import TrainingView
+from isoglot.finetuning import StepRecord
 from isoglot.lexicons import Lexicon
 from isoglot.printable import UNSAFE
 from isoglot.spaces import Space
-from isoglot.training.journal import StepRecord
 
 MARKUP = ["[/b]", r"\[/b]", r"\[bold]", "[red]", "[link=x]y[/link]", ":smile:", "\\", "{task.description}"]
 CONTROLS = ["\x1b[2J", "\x1b]0;title\x07", "\x1bc", "\x9b2J", "a\bb", "\x7fdel", "\u202eabc", "\u2066x\u2069", "\x90q"]

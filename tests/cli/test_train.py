@@ -11,7 +11,7 @@ import pytest
 
 from isoglot.cli import training_view
 from isoglot.cli.training_view import TrainingView
-from isoglot.training.journal import StepRecord
+from isoglot.finetuning import StepRecord
 
 pytest.importorskip("accelerate")
 pytest.importorskip("sentence_transformers")

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 from typer.testing import CliRunner
 
-from isoglot.cli import app, main
-from isoglot.encoders.linking import link_text, pair_scores
-from isoglot.lexicons import link_lines
+from isoglot.cli import main
+from isoglot.cli.app import app
+from isoglot.wordalign import link_lines, link_text, pair_scores
 
 BOTH = ("north.txt", "south.txt")
 LANGUAGES = ("--src-lang", "north", "--tgt-lang", "south")

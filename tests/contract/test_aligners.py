@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from isoglot.aligners import Aligner, Alignment, checkpoint, methods
+from isoglot import checkpoints as checkpoint
+from isoglot.aligners import Aligner, Alignment, methods
 from isoglot.errors import ConfigError, InputError, IsoglotError, LexiconError, ShapeError
 from isoglot.lexicons import Lexicon
 from isoglot.spaces import Space

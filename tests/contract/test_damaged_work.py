@@ -15,24 +15,23 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
+from isoglot.aligned import AlignedSpaces
 from isoglot.aligners import Procrustes
-from isoglot.aligners.aligned import AlignedSpaces
 from isoglot.catalogue.archive import Archive
+from isoglot.distill import DistillSettings, Sentences
 from isoglot.distill.one_pass import _finished as finished_distilling
-from isoglot.distill.sentences import Sentences
-from isoglot.distill.settings import DistillSettings
 from isoglot.encoders.cache import VectorCache
 from isoglot.errors import FormatError, InputError, IsoglotError
 from isoglot.files import atomic_path
-from isoglot.joint.corpus import Corpus, CorpusSettings, TextFile
-from isoglot.joint.space import JointSpace
-from isoglot.joint.trained import _finished as finished_training
-from isoglot.recipes.kept import earlier_run, keep_run
+from isoglot.finetuning import read_recipe
+from isoglot.finetuning.run_log import cut_log
+from isoglot.joint import JointSpace
+from isoglot.resumable import earlier_run, keep_run
 from isoglot.spaces import Space, load_space
 from isoglot.tasks import read_wmt
-from isoglot.training.journal import cut_log
-from isoglot.training.settings import read_recipe
 from isoglot.verified import digest_of_array
+from isoglot.wordvectors import Corpus, CorpusSettings, TextFile
+from isoglot.wordvectors.work_folder import _finished as finished_training
 
 VECTORS = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
 WORDS = [f"w{i}" for i in range(6)]
@@ -224,8 +223,8 @@ def test_systems_with_impossible_names(tmp_path):
 
 def test_checkpoints_and_best_weights_are_sealed(tmp_path):
     torch = pytest.importorskip("torch")
-    from isoglot.training.checkpoint import latest_checkpoint, save_checkpoint, save_tensors
-    from isoglot.training.loop import Trainer
+    from isoglot.finetuning import Trainer
+    from isoglot.finetuning.run_state import latest_checkpoint, save_checkpoint, save_tensors
 
     place = save_checkpoint(tmp_path / "c", 3, {"weights/a": torch.ones(2)}, {"losses": [0.5], "source": "\udcff"})
     assert latest_checkpoint(tmp_path / "c")[1] == {"step": 3, "losses": [0.5], "source": "\udcff"}

@@ -8,13 +8,21 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from isoglot.errors import ConfigError, InputError
-from isoglot.training import EncodedBatch, PairBatch, Side
-from isoglot.training.batch import WordBatch
-from isoglot.training.objectives import PRESETS, Predictions, objective, objectives, parse_recipe, preset
+from isoglot.finetuning import (
+    PRESETS,
+    EncodedBatch,
+    PairBatch,
+    Predictions,
+    Side,
+    objective,
+    parse_recipe,
+    preset,
+)
+from isoglot.finetuning.batches import WordBatch
+from isoglot.finetuning.objectives.base import objectives
 
 torch = pytest.importorskip("torch")
 
@@ -345,6 +353,6 @@ def test_unknown_presets_are_refused():
 
 
 def test_the_table_is_there_without_torch():
-    code = "import sys, isoglot.training.objectives as o; o.preset('wordot'); print('torch' in sys.modules)"
+    code = "import sys, isoglot.finetuning as o; o.preset('wordot'); print('torch' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"

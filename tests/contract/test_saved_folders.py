@@ -11,18 +11,16 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from isoglot.aligners import FCNN, Procrustes, RealNVP
-from isoglot.aligners.aligned import AlignedSpaces
-from isoglot.aligners.alignment import Alignment
-from isoglot.aligners.rerank import Reranker
-from isoglot.aligners.rerank_features import feature_names
-from isoglot.aligners.rerank_model import RankingModel
-from isoglot.encoders.aligned import AlignedEncoder
-from isoglot.encoders.pairs import ContextualPairs
+from isoglot.aligned import AlignedSpaces, Reranker
+from isoglot.aligned.rerank_features import feature_names
+from isoglot.aligned.rerank_model import RankingModel
+from isoglot.aligners import FCNN, Alignment, Procrustes, RealNVP
+from isoglot.encoders import AlignedEncoder
 from isoglot.errors import IsoglotError
-from isoglot.joint.space import JointSpace
+from isoglot.finetuning.run_state import latest_checkpoint, save_checkpoint
+from isoglot.joint import JointSpace
+from isoglot.pipelines import ContextualPairs
 from isoglot.spaces import Space
-from isoglot.training.checkpoint import latest_checkpoint, save_checkpoint
 
 rng = np.random.default_rng(0)
 WORDS = [f"w{i}" for i in range(12)]

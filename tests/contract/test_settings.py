@@ -8,14 +8,12 @@ import math
 import pytest
 
 from isoglot.aligners import methods
-from isoglot.aligners.self_learning import SelfLearning
+from isoglot.aligners.self_learning.rounds import SelfLearning
 from isoglot.distill import DistillSettings
 from isoglot.errors import ConfigError
-from isoglot.joint.corpus import CorpusSettings
-from isoglot.joint.training import Training
+from isoglot.finetuning import FreshEncoder, TrainingSettings
 from isoglot.text import TextSettings
-from isoglot.training.fresh import FreshEncoder
-from isoglot.training.settings import TrainingSettings
+from isoglot.wordvectors import CorpusSettings, Training
 
 OTHERS = (SelfLearning, DistillSettings, CorpusSettings, Training, TextSettings, FreshEncoder, TrainingSettings)
 CLASSES = {**methods(), **{cls.__name__: cls for cls in OTHERS}}

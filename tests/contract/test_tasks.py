@@ -10,10 +10,10 @@ import pytest
 
 import isoglot.tasks
 from isoglot.lexicons import Lexicon
-from isoglot.lexicons.links import WordLinks
 from isoglot.simulate import simulate_pair
 from isoglot.spaces import Space, occurrence_name
 from isoglot.tasks import Result, WordPair, bli, cbli, rfeval, similarity, tatoeba, word_alignment
+from isoglot.wordalign import WordLinks
 
 Task = Callable[[int, int], list[Result]]
 

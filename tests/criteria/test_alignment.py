@@ -7,7 +7,7 @@ import pytest
 
 from isoglot.criteria import confident_pairs, measure, semantic_criterion, structural_criterion
 from isoglot.errors import ConfigError
-from isoglot.retrieval.retriever import EUCLIDEAN_SCORES
+from isoglot.retrieval import EUCLIDEAN_SCORES
 
 
 def matrix(*rows):

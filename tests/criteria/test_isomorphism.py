@@ -6,16 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from isoglot.criteria.isomorphism import (
-    bottleneck,
-    eigenvector_similarity,
-    gromov_hausdorff,
-    relational_similarity,
-    singular_value_gap,
-)
+from isoglot.criteria import eigenvector_similarity, gromov_hausdorff, relational_similarity, singular_value_gap
+from isoglot.criteria.isomorphism import bottleneck
 from isoglot.errors import InputError, ShapeError
 
 

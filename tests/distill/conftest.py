@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from isoglot.joint import TextFile
+from isoglot.wordvectors import TextFile
 
 
 @pytest.fixture(scope="session")

@@ -8,13 +8,12 @@ import json
 import numpy as np
 import pytest
 
-from isoglot.aligners.checkpoint import Checkpoint
-from isoglot.distill import DistillSettings, distill_text, distill_texts, distill_together
-from isoglot.distill.estimate import estimate_distilling
+from isoglot.checkpoints import Checkpoint
+from isoglot.distill import DistillSettings, distill_text, distill_texts, distill_together, estimate_distilling
 from isoglot.encoders import Encoder
 from isoglot.errors import ConfigError, InputError
-from isoglot.joint import TextFile
 from isoglot.spaces import Space
+from isoglot.wordvectors import TextFile
 
 QUICK = DistillSettings(segmenter="spaces", min_tokens=5, min_count=3, sample=1e-2, rate=1e-2, batch=16)
 MEAN = dataclasses.replace(QUICK, method="aggregate")

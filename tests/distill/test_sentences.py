@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from isoglot.distill import sentences as module
-from isoglot.distill.sentences import Sentences
-from isoglot.distill.settings import DistillSettings
+from isoglot.distill import DistillSettings, Sentences, sentences as module
 from isoglot.distill.shards import SHARD_SENTENCES, read_shard, shard_bounds, shuffled_units
 from isoglot.errors import ConfigError, FormatError, InputError
-from isoglot.joint import TextFile
+from isoglot.wordvectors import TextFile
 
 LOOSE = DistillSettings(segmenter="spaces", min_tokens=3, min_count=1)
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
-from isoglot.distill.settings import DistillSettings
+from isoglot.distill import DistillSettings
 from isoglot.distill.shards import Shard
 from isoglot.distill.x2static import (
     Examples,
@@ -18,7 +18,7 @@ from isoglot.distill.x2static import (
     keep_probabilities,
     train_examples,
 )
-from isoglot.joint._steps import alias_table
+from isoglot.wordvectors.steps import alias_table
 
 DIM = 12
 

@@ -10,8 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from isoglot.encoders import Encoder
-from isoglot.encoders.model import quiet
+from isoglot.encoders import Encoder, quiet
 from isoglot.encoders.pieces import windows
 from isoglot.errors import ConfigError, FormatError, InputError, OfflineError
 from isoglot.simulate import simulate_encoder

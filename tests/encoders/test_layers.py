@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from isoglot.encoders.layers import Layers, combine_layers, parse_layers
+from isoglot.encoders import Layers, parse_layers
+from isoglot.encoders.layers import combine_layers
 from isoglot.errors import ConfigError
 
 

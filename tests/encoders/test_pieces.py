@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from isoglot.encoders.pieces import Piece, Tokens, batches, sentence_pieces, windows, word_pieces
+from isoglot.encoders import Tokens
+from isoglot.encoders.pieces import Piece, batches, sentence_pieces, windows, word_pieces
 from isoglot.errors import ConfigError
 
 

@@ -14,10 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from isoglot.catalogue.fetching import cached, provenance
+from isoglot.catalogue import Entry, cached, provenance
 from isoglot.catalogue.packages import find_package_file  # noqa: F401 (imported before workers are forked)
 from isoglot.catalogue.readers import READERS, reader
-from isoglot.catalogue.record import Entry
 from isoglot.lexicons import Lexicon
 from isoglot.progress import silent
 from isoglot.spaces import load_space, save_space

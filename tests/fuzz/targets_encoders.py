@@ -17,12 +17,11 @@ from isoglot.aligners import LinearAlignment, aligner
 from isoglot.encoders import AlignedEncoder, Encoder
 from isoglot.encoders.maps import read_maps
 from isoglot.errors import InputError, locating
-from isoglot.recipes.finetune import fine_tune, prepare, resume_recipe
+from isoglot.finetuning import Recipe, TrainingSettings, parse_recipe
+from isoglot.finetuning.run_state import latest_checkpoint, save_checkpoint
+from isoglot.pipelines import fine_tune, prepare, resume_recipe
 from isoglot.simulate import simulate_encoder, simulate_pair, simulate_parallel
-from isoglot.spaces.normalise import Normaliser
-from isoglot.training import parse_recipe
-from isoglot.training.checkpoint import latest_checkpoint, save_checkpoint
-from isoglot.training.settings import Recipe, TrainingSettings
+from isoglot.spaces import Normaliser
 
 from .target import Unsound, check_finite, target
 from .targets_folders import read_alignment, tame

@@ -9,18 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from isoglot.aligned import AlignedSpaces, Reranker
 from isoglot.aligners import Alignment, aligner
-from isoglot.aligners.aligned import AlignedSpaces
-from isoglot.aligners.rerank import Reranker
 from isoglot.cli.static_align import _files
 from isoglot.distill.distilling import KIND as DISTILLED
-from isoglot.encoders.pairs import ContextualPairs
 from isoglot.errors import IsoglotError, locating
-from isoglot.joint.space import JointSpace
-from isoglot.recipes.finetune import _vectors
-from isoglot.recipes.pair import align_pair
-from isoglot.recipes.static_alignment import align_static
-from isoglot.recipes.static_contextual_words import read_vectors
+from isoglot.joint import JointSpace
+from isoglot.pipelines import ContextualPairs, align_pair, align_static
+from isoglot.pipelines.finetune import _vectors
+from isoglot.reproductions.static_contextual.words import read_vectors
 from isoglot.simulate import simulate_pair
 from isoglot.spaces import Space
 

@@ -10,14 +10,11 @@ from pathlib import Path
 
 import zstandard
 
-from isoglot.lexicons import Lexicon, ParallelText
-from isoglot.lexicons.conll import read_conll
-from isoglot.lexicons.links import read_links
+from isoglot.finetuning import open_corpus, open_text, read_recipe
+from isoglot.lexicons import Lexicon
 from isoglot.tasks import read_similarity, read_wmt
-from isoglot.text.lines import read_text
-from isoglot.training.corpus import open_corpus
-from isoglot.training.monolingual import open_text
-from isoglot.training.settings import read_recipe
+from isoglot.text import ParallelText, read_conll, read_text
+from isoglot.wordalign import read_links
 
 from .target import Unsound, check_finite, check_text, target
 

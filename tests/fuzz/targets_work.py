@@ -12,20 +12,17 @@ import numpy.typing as npt
 from safetensors.numpy import save_file
 
 from isoglot.aligners import aligner
-from isoglot.aligners.checkpoint import Checkpoint
+from isoglot.checkpoints import Checkpoint
+from isoglot.distill import DistillSettings, Sentences
 from isoglot.distill.one_pass import _finished as finished_distilling
-from isoglot.distill.sentences import Sentences
-from isoglot.distill.settings import DistillSettings
 from isoglot.distill.shards import read_shard, shard_bounds, shuffled_units
 from isoglot.encoders.cache import VectorCache
-from isoglot.joint.corpus import Corpus, CorpusSettings, TextFile
-from isoglot.joint.trained import _finished as finished_training
-from isoglot.joint.training import Training, train
-from isoglot.recipes.compare import compare, contenders
-from isoglot.recipes.pair import split_lexicon
+from isoglot.finetuning.run_log import cut_log
+from isoglot.pipelines import compare, contenders, split_lexicon
 from isoglot.simulate import simulate_pair, simulate_texts
-from isoglot.training.journal import cut_log
 from isoglot.verified import digest_of_array
+from isoglot.wordvectors import Corpus, CorpusSettings, TextFile, Training, train
+from isoglot.wordvectors.work_folder import _finished as finished_training
 
 from .target import Unsound, check_finite, check_text, target
 

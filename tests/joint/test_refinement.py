@@ -7,8 +7,7 @@ import pytest
 
 from isoglot.aligners import Procrustes, aligner
 from isoglot.errors import ConfigError, InputError, LexiconError
-from isoglot.joint.refinement import refine
-from isoglot.joint.space import JointSpace
+from isoglot.joint import JointSpace, refine
 from isoglot.lexicons import Lexicon
 from isoglot.tasks import bli
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from isoglot.errors import ConfigError, FormatError, InputError, ShapeError
-from isoglot.joint.space import JointSpace
+from isoglot.joint import JointSpace
 
 counts_of_two = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)).filter(any), min_size=2, max_size=12)
 

@@ -73,8 +73,8 @@ def _warm() -> None:
     import isoglot.cli
     import isoglot.distill
     import isoglot.joint
-    import isoglot.recipes.finetune
-    import isoglot.recipes.static_contextual
+    import isoglot.pipelines.finetune
+    import isoglot.reproductions.static_contextual.stages
     import isoglot.simulate
 
     torch.set_num_threads(1)

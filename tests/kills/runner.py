@@ -95,7 +95,7 @@ def _live(
         os.chdir(work)
         os.environ["ISOGLOT_CACHE"] = str(work / "cache")
         sys.argv = ["isoglot", *map(str, arguments)]
-        from isoglot.aligners.checkpoint import Checkpoint
+        from isoglot.checkpoints import Checkpoint
         from isoglot.cli import main
 
         Checkpoint.seconds = 0.0  # as often as it can be: there is more to interrupt

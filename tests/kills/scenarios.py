@@ -107,9 +107,8 @@ def _package() -> bytes:
 
 def _own_catalogue(work: Path) -> None:
     """A catalogue of one entry, whose package lies in a folder."""
-    from isoglot.catalogue import fetching, table
+    from isoglot.catalogue import Artefact, Entry, fetching, table
     from isoglot.catalogue.pipconfig import PipSettings
-    from isoglot.catalogue.record import Artefact, Entry
 
     body = (work / "packages" / PACKAGE).read_bytes()
     digest = hashlib.sha256(body).hexdigest()

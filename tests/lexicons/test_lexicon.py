@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from isoglot.errors import LexiconError
 from isoglot.lexicons import Lexicon, frequency_ranks, identical_strings, numerals
-from isoglot.spaces.space import Space
+from isoglot.spaces import Space
 
 
 def space(lang: str, words: list[str], counts: list[int] | None = None) -> Space:

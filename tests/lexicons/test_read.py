@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from isoglot.errors import FormatError, InputError, IsoglotError, LexiconError
 from isoglot.lexicons import Lexicon

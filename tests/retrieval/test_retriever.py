@@ -4,13 +4,11 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.spatial.distance import cdist
 
 from isoglot.errors import ConfigError, InputError, ShapeError
-from isoglot.retrieval import SCORES, Retriever, check_score
-from isoglot.retrieval.retriever import EUCLIDEAN_SCORES
+from isoglot.retrieval import EUCLIDEAN_SCORES, SCORES, Retriever, check_score
 
 from .conftest import assert_top, brute_force, recall
 

@@ -7,8 +7,10 @@ from collections import Counter
 import pytest
 
 from isoglot.errors import ConfigError
-from isoglot.lexicons import Lexicon, ParallelText, check_links, read_links
+from isoglot.lexicons import Lexicon
 from isoglot.simulate import simulate_parallel
+from isoglot.text import ParallelText
+from isoglot.wordalign import check_links, read_links
 
 
 def test_links_are_what_the_lexicon_says():

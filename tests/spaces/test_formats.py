@@ -16,10 +16,9 @@ import pytest
 from safetensors.numpy import load_file
 
 from isoglot.errors import ConfigError, FormatError, InputError, MissingExtraError
-from isoglot.spaces import Space, SubwordTable, load_space, save_space
+from isoglot.spaces import Space, SubwordTable, fasttext_hash, load_space, ngrams, save_space
 from isoglot.spaces.formats.spacy_folder import hash_strings
 from isoglot.spaces.load import FORMATS
-from isoglot.spaces.subwords import fasttext_hash, ngrams
 
 EXACT = ["x.vec", "x.txt.gz", "x.vec.xz", "x.vec.zst", "x.vec.bz2", "x.glove", "x.bin", "x.w2v.gz", "x.kv", "x.npz"]
 EXACT += ["x.safetensors", "x.tar"]  # navec is exact while words are few

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from isoglot.errors import FormatError
-from isoglot.spaces import load_space
-from isoglot.spaces.formats.inert_pickle import Call, Global, inspect_pickle
+from isoglot.spaces import inspect_pickle, load_space
+from isoglot.spaces.formats.inert_pickle import Call, Global
 
 
 class Hostile:

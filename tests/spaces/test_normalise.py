@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from isoglot.errors import ConfigError, ShapeError
-from isoglot.spaces.normalise import STEPS, Normaliser, parse_steps, unit_rows
+from isoglot.spaces import Normaliser, parse_steps, unit_rows
+from isoglot.spaces.normalise import STEPS
 
 
 def anisotropic(n: int = 400, d: int = 12, seed: int = 0) -> np.ndarray:

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from isoglot.errors import FormatError, InputError, IsoglotError
 from isoglot.spaces import Space, load_space, save_space

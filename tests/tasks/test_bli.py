@@ -10,7 +10,7 @@ import pytest
 from isoglot.errors import ConfigError, LexiconError, ShapeError
 from isoglot.lexicons import Lexicon
 from isoglot.simulate import simulate_pair
-from isoglot.spaces.space import Space
+from isoglot.spaces import Space
 from isoglot.tasks import Result, bli
 
 

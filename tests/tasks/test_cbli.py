@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.simulate import simulate_occurrences
@@ -147,7 +146,7 @@ def test_perfect_maps_and_the_order_of_rows(n: int, score: str, seed: int) -> No
 
 
 def test_simulated_occurrences_fit_in() -> None:
-    from isoglot.recipes.density import word_precision
+    from isoglot.reproductions.density.simulation import word_precision
 
     split = simulate_occurrences(k=10, t=1, words=5, seed=3).test
     names = [occurrence_name(f"{word}", i, 0) for i, word in enumerate(split.src_word)]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from isoglot.errors import ConfigError, InputError, ShapeError
-from isoglot.lexicons.links import WordLinks
 from isoglot.tasks import Result, paired_test, word_alignment
+from isoglot.wordalign import WordLinks
 
 links = st.frozensets(st.tuples(st.integers(0, 3), st.integers(0, 3)))
 sentences = st.lists(st.tuples(links, links, links), min_size=1, max_size=8)

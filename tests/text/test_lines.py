@@ -13,14 +13,11 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from isoglot.errors import ConfigError, FormatError, InputError
-from isoglot.spaces.formats.streams import LONGEST_LINE
-from isoglot.spaces.report import LoadReport
-from isoglot.text import lines as module
-from isoglot.text import read_lines, read_text, write_lines
+from isoglot.spaces import LONGEST_LINE, LoadReport
+from isoglot.text import lines as module, read_lines, read_text, write_lines
 
 PACKINGS = {
     "plain": lambda data: data,

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from isoglot.errors import ConfigError, InputError
 from isoglot.text import TextSettings, lines, lower_case, prepare

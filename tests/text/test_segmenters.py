@@ -7,8 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from isoglot.errors import ConfigError, MissingExtraError
 from isoglot.text import SEGMENTERS, segmenter, sentence_splitter

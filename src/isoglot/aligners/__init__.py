@@ -1,68 +1,44 @@
 """Aligners: methods that put two Spaces into one. `fit` gives a frozen, saved, shared `Alignment`."""
 
-from isoglot.aligners.alignment import Alignment, LinearAlignment
-from isoglot.aligners.base import Aligner, Method, Problem, method
-from isoglot.aligners.bootstrap import Bootstrap
-from isoglot.aligners.cca import CCA, cca
-from isoglot.aligners.cognates import Cognates
-from isoglot.aligners.contrastive import Contrastive
-from isoglot.aligners.dema import DemaBWE
-from isoglot.aligners.fcnn import FCNN, NetworkAlignment
-from isoglot.aligners.flow_alignment import FlowAlignment
-from isoglot.aligners.gan_realnvp import GanRealNVP
-from isoglot.aligners.gbdd import GBDD
-from isoglot.aligners.geomm import GeoMM, geomm_multi
-from isoglot.aligners.gromov import GromovWasserstein
-from isoglot.aligners.identity import Identity
-from isoglot.aligners.least_squares import LeastSquares, least_squares
-from isoglot.aligners.minivec2vec import MiniVec2Vec
-from isoglot.aligners.muse import Muse
-from isoglot.aligners.normalization import Normalization
-from isoglot.aligners.procrustes import Procrustes, procrustes
-from isoglot.aligners.rcsls import RCSLS
-from isoglot.aligners.realnvp import RealNVP
-from isoglot.aligners.refinement import MuseSupervised
-from isoglot.aligners.table import aligner, methods
-from isoglot.aligners.vecmap import VecMap, VecMapIdentical, VecMapSemi, VecMapUnsupervised
-from isoglot.aligners.wasserstein import WassersteinProcrustes
-
-__all__ = [
-    "CCA",
-    "FCNN",
-    "GBDD",
-    "RCSLS",
-    "Aligner",
-    "Alignment",
-    "Bootstrap",
-    "Cognates",
-    "Contrastive",
-    "DemaBWE",
-    "FlowAlignment",
-    "GanRealNVP",
-    "GeoMM",
-    "GromovWasserstein",
-    "Identity",
-    "LeastSquares",
-    "LinearAlignment",
-    "Method",
-    "MiniVec2Vec",
-    "Muse",
-    "MuseSupervised",
-    "NetworkAlignment",
-    "Normalization",
-    "Problem",
-    "Procrustes",
-    "RealNVP",
-    "VecMap",
-    "VecMapIdentical",
-    "VecMapSemi",
-    "VecMapUnsupervised",
-    "WassersteinProcrustes",
-    "aligner",
-    "cca",
-    "geomm_multi",
-    "least_squares",
-    "method",
-    "methods",
-    "procrustes",
-]
+from isoglot.aligners.adversarial.muse import Muse as Muse
+from isoglot.aligners.alignment import (
+    Alignment as Alignment,
+    LinearAlignment as LinearAlignment,
+    Side as Side,
+    onto_target as onto_target,
+)
+from isoglot.aligners.base import Aligner as Aligner, Method as Method, Problem as Problem, method as method
+from isoglot.aligners.closed_form.cca import CCA as CCA, cca as cca
+from isoglot.aligners.closed_form.gbdd import GBDD as GBDD
+from isoglot.aligners.closed_form.identity import Identity as Identity
+from isoglot.aligners.closed_form.least_squares import LeastSquares as LeastSquares, least_squares as least_squares
+from isoglot.aligners.closed_form.normalization import Normalization as Normalization
+from isoglot.aligners.closed_form.procrustes import Procrustes as Procrustes, procrustes as procrustes
+from isoglot.aligners.flows.bootstrap import Bootstrap as Bootstrap
+from isoglot.aligners.flows.dema import DemaBWE as DemaBWE
+from isoglot.aligners.flows.fcnn import FCNN as FCNN, NetworkAlignment as NetworkAlignment
+from isoglot.aligners.flows.flow_alignment import FlowAlignment as FlowAlignment
+from isoglot.aligners.flows.gan_realnvp import GanRealNVP as GanRealNVP
+from isoglot.aligners.flows.realnvp import RealNVP as RealNVP
+from isoglot.aligners.registry import aligner as aligner, methods as methods, read_settings as read_settings
+from isoglot.aligners.self_learning.cognates import Cognates as Cognates
+from isoglot.aligners.self_learning.minivec2vec import MiniVec2Vec as MiniVec2Vec
+from isoglot.aligners.self_learning.refinement import MuseSupervised as MuseSupervised, induce as induce
+from isoglot.aligners.self_learning.spelling import (
+    SPELLING_FEATURES as SPELLING_FEATURES,
+    latin as latin,
+    spelling_features as spelling_features,
+)
+from isoglot.aligners.self_learning.vecmap import (
+    VecMap as VecMap,
+    VecMapIdentical as VecMapIdentical,
+    VecMapSemi as VecMapSemi,
+    VecMapUnsupervised as VecMapUnsupervised,
+)
+from isoglot.aligners.transport.gromov import GromovWasserstein as GromovWasserstein
+from isoglot.aligners.transport.plans import load_pot as load_pot, transport_plan as transport_plan
+from isoglot.aligners.transport.wasserstein import WassersteinProcrustes as WassersteinProcrustes
+from isoglot.aligners.tuned.contrastive import Contrastive as Contrastive
+from isoglot.aligners.tuned.geomm import GeoMM as GeoMM, geomm_multi as geomm_multi
+from isoglot.aligners.tuned.rcsls import RCSLS as RCSLS
+from isoglot.aligners.verdict import judged_pairs as judged_pairs, judged_unseen as judged_unseen

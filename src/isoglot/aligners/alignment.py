@@ -19,8 +19,7 @@ from safetensors.numpy import save_file
 from isoglot.errors import ConfigError, ShapeError
 from isoglot.folders import FolderKind
 from isoglot.manifests import Fields, TensorFile
-from isoglot.spaces import FloatMatrix, Space
-from isoglot.spaces.normalise import Normaliser, parse_steps
+from isoglot.spaces import FloatMatrix, Normaliser, Space, parse_steps
 
 __all__ = ["Alignment", "LinearAlignment", "Side", "Tensors", "as_matrix", "onto_target"]
 

@@ -21,16 +21,14 @@ import numpy.typing as npt
 
 import isoglot
 from isoglot.aligners.alignment import Alignment
-from isoglot.aligners.checkpoint import Checkpoint
+from isoglot.checkpoints import Checkpoint
 from isoglot.errors import ConfigError, InputError, LexiconError, ShapeError
 from isoglot.extras import require
 from isoglot.lexicons import Lexicon, check_direction
 from isoglot.progress import Progress, silent
-from isoglot.retrieval.backends import BACKENDS
-from isoglot.retrieval.retriever import SCORES
+from isoglot.retrieval import BACKENDS, SCORES
 from isoglot.settings import Limits, check_settings
-from isoglot.spaces import FloatMatrix, IntVector, Space
-from isoglot.spaces.normalise import Normaliser, parse_steps
+from isoglot.spaces import FloatMatrix, IntVector, Normaliser, Space, parse_steps
 
 __all__ = ["Aligner", "Method", "Problem", "configured", "method"]
 

@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.aligners.base import Problem
-from isoglot.aligners.procrustes import procrustes
-from isoglot.aligners.refinement import induce, refine
-from isoglot.aligners.self_learning import annealed
-from isoglot.retrieval import Retriever
-from isoglot.retrieval.retriever import EUCLIDEAN_SCORES
+from isoglot.aligners.closed_form.procrustes import procrustes
+from isoglot.aligners.self_learning.refinement import induce, refine
+from isoglot.aligners.self_learning.rounds import annealed
+from isoglot.retrieval import EUCLIDEAN_SCORES, Retriever
 from isoglot.spaces import FloatMatrix, IntVector
 
 __all__ = [

@@ -3,22 +3,12 @@
 `entries()` lists it, `fetch(name)` brings it to this machine, `load_*` gives Spaces, Lexicons and parallel text.
 """
 
-from isoglot.catalogue.fetching import cached, fetch, provenance
-from isoglot.catalogue.load import load_lexicon, load_parallel, load_similarity, load_vectors
-from isoglot.catalogue.record import Artefact, Entry
-from isoglot.catalogue.table import entries, entry, has_entry
-
-__all__ = [
-    "Artefact",
-    "Entry",
-    "cached",
-    "entries",
-    "entry",
-    "fetch",
-    "has_entry",
-    "load_lexicon",
-    "load_parallel",
-    "load_similarity",
-    "load_vectors",
-    "provenance",
-]
+from isoglot.catalogue.fetching import cached as cached, fetch as fetch, provenance as provenance
+from isoglot.catalogue.load import (
+    load_lexicon as load_lexicon,
+    load_parallel as load_parallel,
+    load_similarity as load_similarity,
+    load_vectors as load_vectors,
+)
+from isoglot.catalogue.record import Artefact as Artefact, Entry as Entry
+from isoglot.catalogue.table import entries as entries, entry as entry, has_entry as has_entry

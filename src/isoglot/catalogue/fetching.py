@@ -21,8 +21,7 @@ from isoglot.catalogue.packages import find_package_file
 from isoglot.catalogue.pipconfig import pip_settings
 from isoglot.catalogue.readers import reader
 from isoglot.catalogue.record import Artefact, Entry
-from isoglot.catalogue.table import entry as find_entry
-from isoglot.catalogue.table import is_shared
+from isoglot.catalogue.table import entry as find_entry, is_shared
 from isoglot.errors import DownloadError, FormatError, IsoglotError, OfflineError
 from isoglot.files import cache_directory, check_writable, part_name, remove_abandoned, sha256_of_file
 from isoglot.folders import FolderKind

@@ -5,11 +5,10 @@ from __future__ import annotations
 from isoglot.catalogue.fetching import fetch
 from isoglot.catalogue.table import entry, has_entry
 from isoglot.errors import ConfigError
-from isoglot.lexicons.lexicon import Lexicon
-from isoglot.lexicons.parallel import ParallelText
+from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
-from isoglot.spaces.space import Space
-from isoglot.text.lines import read_lines
+from isoglot.spaces import Space
+from isoglot.text import ParallelText, read_lines
 
 __all__ = ["load_lexicon", "load_parallel", "load_similarity", "load_vectors"]
 

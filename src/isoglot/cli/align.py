@@ -12,7 +12,7 @@ from isoglot.cli.given import refuse, refuse_doubled
 from isoglot.cli.options import FoldCase, Json, Limit, Score, Swap
 
 if TYPE_CHECKING:
-    from isoglot.aligners.base import Aligner
+    from isoglot.aligners import Aligner
 
 __all__ = ["align", "demo"]
 
@@ -95,15 +95,14 @@ def align(
       isoglot align en.vec zh.vec -l en-zh.txt -m cca --set keep=0.9 -o en-zh --json
       isoglot align en=en.vec fr=fr.vec ja=ja.vec --pivot en -l en-fr=en-fr.txt -l en-ja=en-ja.txt -o all
     """
-    from isoglot.aligners.aligned import KIND
+    from isoglot.aligned.aligned import KIND
     from isoglot.cli.console import notes, print_json, progress_bars, result_table, say
     from isoglot.cli.inputs import check_different, open_lexicon, open_space, parse_aligner
     from isoglot.cli.outputs import claim
     from isoglot.cli.pivot import align_languages
     from isoglot.errors import ConfigError, LexiconError
-    from isoglot.lexicons import identical_strings
-    from isoglot.lexicons import numerals as shared_numerals
-    from isoglot.recipes.pair import align_pair, split_lexicon
+    from isoglot.lexicons import identical_strings, numerals as shared_numerals
+    from isoglot.pipelines import align_pair, split_lexicon
     from isoglot.retrieval import check_score
 
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=normalise, match_dimensions=match_dimensions)
@@ -240,7 +239,7 @@ def demo(
     """
     from isoglot.cli.console import print_json, progress_bars, result_table, say, table
     from isoglot.cli.outputs import claim
-    from isoglot.recipes.demo import run_demo
+    from isoglot.pipelines import run_demo
 
     claim(output)
     with progress_bars() as progress:

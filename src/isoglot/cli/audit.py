@@ -11,7 +11,7 @@ from isoglot.cli.options import Json
 from isoglot.extras import require
 
 if TYPE_CHECKING:
-    from isoglot.recipes.audit_report import Audit, Figure
+    from isoglot.pipelines import Audit, Figure
 
 __all__ = ["audit"]
 
@@ -78,10 +78,9 @@ def audit(
     from isoglot.cli.outputs import claim
     from isoglot.encoders import Encoder
     from isoglot.errors import ConfigError
-    from isoglot.lexicons import read_links
-    from isoglot.recipes.audit import audit_encoder, expected_megabytes
-    from isoglot.recipes.audit_report import write_audit_page
+    from isoglot.pipelines import audit_encoder, expected_megabytes, write_audit_page
     from isoglot.text import segmenter as load_segmenter
+    from isoglot.wordalign import read_links
 
     if (links is None) != (base is None):
         raise ConfigError(

@@ -12,7 +12,7 @@ from isoglot.cli.options import FoldCase, Json, Limit, Swap
 from isoglot.extras import require
 
 if TYPE_CHECKING:
-    from isoglot.recipes.compare import Comparison
+    from isoglot.pipelines import Comparison
 
 __all__ = ["compare_methods"]
 
@@ -65,11 +65,8 @@ def compare_methods(
     from isoglot.cli.inputs import check_different, open_lexicon, open_space
     from isoglot.cli.outputs import claim
     from isoglot.errors import ConfigError, LexiconError
-    from isoglot.recipes.compare import compare, contenders
-    from isoglot.recipes.pair import split_lexicon
-    from isoglot.recipes.suites import Suite
-    from isoglot.recipes.suites import suite as named_suite
-    from isoglot.tasks.significance import p_text
+    from isoglot.pipelines import Suite, compare, contenders, split_lexicon, suite as named_suite
+    from isoglot.tasks import p_text
 
     listed = Suite(method or ()) if suite is None else named_suite(suite)
     if suite is not None and method:
@@ -149,8 +146,7 @@ def _write(outcome: Comparison, output: Path) -> None:
     import json as json_format
 
     from isoglot.files import atomic_path
-    from isoglot.recipes.report import Report, write_report
-    from isoglot.recipes.report_page import comparison_section, criteria_section
+    from isoglot.report import Report, comparison_section, criteria_section, write_report
 
     record = outcome.record()
     with atomic_path(output / "comparison.json") as temporary:

@@ -29,7 +29,7 @@ from isoglot.cli.options import Json
 from isoglot.extras import require
 
 if TYPE_CHECKING:
-    from isoglot.encoders.estimate import Estimate
+    from isoglot.encoders import Estimate
 
 __all__ = ["app"]
 
@@ -80,10 +80,10 @@ def extract(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import link_settings, open_encoder, open_links, open_parallel
     from isoglot.cli.outputs import claim
-    from isoglot.encoders.estimate import estimate_encoding
-    from isoglot.encoders.fitting import tokenise
-    from isoglot.encoders.linking import check_linking
-    from isoglot.encoders.pairs import KIND, extract_to
+    from isoglot.encoders import estimate_encoding
+    from isoglot.pipelines import extract_to, tokenise
+    from isoglot.pipelines.contextual_pairs import KIND
+    from isoglot.wordalign import check_linking
 
     require("encoders", "an encoder")
     refuse_for_links(context, "method", "settings")
@@ -172,12 +172,11 @@ def align(
     from isoglot.cli.encoder_options import link_settings, open_encoder, open_links, open_parallel
     from isoglot.cli.inputs import parse_aligner
     from isoglot.cli.outputs import claim
-    from isoglot.encoders.estimate import estimate_encoding
-    from isoglot.encoders.fitting import tokenise
-    from isoglot.encoders.linking import check_linking
+    from isoglot.encoders import estimate_encoding
     from isoglot.encoders.maps import KIND
     from isoglot.errors import ConfigError
-    from isoglot.recipes.contextual import align_and_test
+    from isoglot.pipelines import align_and_test, tokenise
+    from isoglot.wordalign import check_linking
 
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=normalise, match_dimensions=False)
     if level not in ("sentence", "word"):

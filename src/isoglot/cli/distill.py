@@ -103,9 +103,8 @@ def distill(
     from isoglot.cli.encoder_options import open_encoder
     from isoglot.cli.joint_inputs import read_text_argument
     from isoglot.cli.outputs import claim
-    from isoglot.distill import DistillSettings, distill_texts
+    from isoglot.distill import DistillSettings, distill_texts, estimate_distilling
     from isoglot.distill.distilling import KIND
-    from isoglot.distill.estimate import estimate_distilling
     from isoglot.errors import ConfigError
     from isoglot.text import segmenter as load_segmenter
 

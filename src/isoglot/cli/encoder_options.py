@@ -14,8 +14,9 @@ from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.encoders import Encoder
-    from isoglot.lexicons import ParallelText, WordLinks
     from isoglot.progress import Progress
+    from isoglot.text import ParallelText
+    from isoglot.wordalign import WordLinks
 
 __all__ = [
     "Base",
@@ -98,8 +99,7 @@ def open_encoder(
 ) -> Encoder:
     """One encoder for both languages, without any maps."""
     require("encoders", "an encoder")
-    from isoglot.encoders import Encoder
-    from isoglot.encoders.maps import is_aligned_folder
+    from isoglot.encoders import Encoder, is_aligned_folder
     from isoglot.errors import ConfigError
 
     if is_aligned_folder(Path(name)):
@@ -119,8 +119,7 @@ def open_encoders(
     cache: Path | None = None,
 ) -> tuple[Encoder, Encoder]:
     """An encoder for each language: one and the same, or with the map of each where the folder holds an aligned one."""
-    from isoglot.encoders import Encoder
-    from isoglot.encoders.maps import is_aligned_folder
+    from isoglot.encoders import Encoder, is_aligned_folder
     from isoglot.errors import ConfigError
 
     if not is_aligned_folder(Path(name)):
@@ -136,7 +135,7 @@ def open_encoders(
 
 def refuse_for_aligned(context: typer.Context, encoder: str) -> None:
     """An aligned encoder has its own layer and pooling: raise if others are asked for."""
-    from isoglot.encoders.maps import is_aligned_folder
+    from isoglot.encoders import is_aligned_folder
 
     if is_aligned_folder(Path(encoder)):
         names = [name for name in ("layer", "pooling") if name in context.params]
@@ -163,7 +162,7 @@ def open_parallel(
     from isoglot import catalogue
     from isoglot.errors import ConfigError
     from isoglot.languages import guess_language
-    from isoglot.lexicons import ParallelText
+    from isoglot.text import ParallelText
 
     if len(texts) == 1 and texts[0].startswith("parallel/") and not Path(texts[0]).exists():
         first, dash, second = texts[0].removeprefix("parallel/").partition("-")
@@ -189,7 +188,7 @@ def open_parallel(
 def open_links(path: Path | None, base: int | None) -> list[WordLinks] | None:
     """Links of a file, or None without one. The index base is never guessed."""
     from isoglot.errors import ConfigError
-    from isoglot.lexicons import read_links
+    from isoglot.wordalign import read_links
 
     if path is None:
         return None

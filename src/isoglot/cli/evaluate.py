@@ -59,14 +59,13 @@ def bilingual_lexicon_induction(
     """
     import json as json_format
 
-    from isoglot.aligners.aligned import AlignedSpaces
+    from isoglot.aligned import AlignedSpaces
     from isoglot.cli.console import print_json, progress_bars, result_table, say
     from isoglot.cli.inputs import open_lexicon
     from isoglot.errors import ConfigError
     from isoglot.files import atomic_path, check_writable
-    from isoglot.recipes.doubts import few_words
-    from isoglot.retrieval import check_score
-    from isoglot.retrieval.backends import check_backend
+    from isoglot.pipelines import few_words
+    from isoglot.retrieval import check_backend, check_score
     from isoglot.tasks import Result, bli, paired_test
 
     check_score(score)

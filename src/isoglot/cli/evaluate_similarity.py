@@ -144,8 +144,7 @@ def _open_pairs(
     """The pairs of a file, a catalogue entry or a named set, and their language where it is known to be one."""
     from isoglot import catalogue
     from isoglot.errors import ConfigError, InputError
-    from isoglot.tasks import read_similarity, similarity_set
-    from isoglot.tasks.similarity_sets import SIMILARITY_SETS
+    from isoglot.tasks import SIMILARITY_SETS, read_similarity, similarity_set
 
     if Path(text).exists():
         return read_similarity(text, gold, column=column), None
@@ -160,7 +159,7 @@ def _open_pairs(
 
 
 def _open_aligned(folder: str, source: str | None, target: str | None, lang: str | None) -> list[Space]:
-    from isoglot.aligners.aligned import AlignedSpaces
+    from isoglot.aligned import AlignedSpaces
 
     aligned = AlignedSpaces.load(folder)
     if lang is not None:

@@ -59,8 +59,7 @@ def convert(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.inputs import open_space
     from isoglot.cli.outputs import claim_file
-    from isoglot.spaces.load import output_format
-    from isoglot.spaces.normalise import Normaliser, parse_steps
+    from isoglot.spaces import Normaliser, output_format, parse_steps
 
     steps = parse_steps(normalise or "")
     if output_format(output, format).name == "gensim":
@@ -99,12 +98,11 @@ def export(
       isoglot export en-fr -o vectors --format text
       isoglot export en-fr -o model --format static-model
     """
-    from isoglot.aligners.aligned import AlignedSpaces
+    from isoglot.aligned import AlignedSpaces, write_static_model
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.outputs import claim, claim_file
     from isoglot.errors import ConfigError
-    from isoglot.spaces.load import save_space
-    from isoglot.spaces.static_model import write_static_model
+    from isoglot.spaces import save_space
 
     endings = {"text": ".vec", "binary": ".bin", "kv": ".kv"}
     if format not in (*endings, "static-model"):
@@ -134,7 +132,7 @@ def _facts(file: str, progress: Any) -> dict[str, Any]:
     import numpy as np
 
     from isoglot import catalogue
-    from isoglot.aligners.aligned import AlignedSpaces
+    from isoglot.aligned import AlignedSpaces
     from isoglot.cli.inputs import open_lexicon, open_space
     from isoglot.errors import FormatError, IsoglotError
 

@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from isoglot import catalogue
-from isoglot.aligners import aligner
-from isoglot.aligners.base import Aligner
-from isoglot.aligners.table import read_settings
+from isoglot.aligners import Aligner, aligner, read_settings
 from isoglot.cli.console import notes
 from isoglot.errors import ConfigError, InputError
 from isoglot.languages import guess_language, guess_pair
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress
-from isoglot.spaces import Space
-from isoglot.spaces.load import load_space
+from isoglot.spaces import Space, load_space
 
 __all__ = ["check_different", "named_text", "open_lexicon", "open_space", "parse_aligner"]
 

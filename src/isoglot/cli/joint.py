@@ -139,12 +139,12 @@ def train(
       isoglot joint en.txt it.txt fr.txt -l en-fr=a.tsv -l it-fr=b.tsv -o three
       isoglot joint en.txt fr.txt -l en-fr.tsv -o en-fr --dry-run
     """
-    from isoglot.aligners.aligned import KIND
+    from isoglot.aligned.aligned import KIND
     from isoglot.cli.console import print_json, progress_bars, result_table, say, table
     from isoglot.cli.joint_inputs import read_job, tell_cost
     from isoglot.cli.outputs import claim
-    from isoglot.joint.trained import remove_work
-    from isoglot.recipes.joint import joint_align
+    from isoglot.pipelines import joint_align
+    from isoglot.wordvectors import remove_work
 
     _check_options(context)
     claim(output, KIND)
@@ -215,7 +215,7 @@ def inspect(
       isoglot joint inspect en-fr --examples 40 -o page.html
     """
     from isoglot.cli.console import print_json, say, table
-    from isoglot.recipes.joint_report import look_at, write_joint_page
+    from isoglot.pipelines import look_at, write_joint_page
 
     if page is not None or not json:
         require("report", "the page")
@@ -276,7 +276,7 @@ def ablate(
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.joint_inputs import read_job
     from isoglot.cli.outputs import claim
-    from isoglot.recipes.joint_ablation import run_ablation, write_ablation
+    from isoglot.reproductions.joint_align.ablation import run_ablation, write_ablation
 
     require("report", "the report page")
     claim(output)

@@ -9,12 +9,10 @@ from pathlib import Path
 from isoglot.cli.console import print_json, say
 from isoglot.cli.inputs import named_text, open_lexicon, parse_aligner
 from isoglot.errors import ConfigError, InputError
-from isoglot.joint.corpus import CorpusSettings, TextFile
-from isoglot.joint.trained import estimate
-from isoglot.joint.training import Training
 from isoglot.lexicons import Lexicon
+from isoglot.pipelines import JointJob
 from isoglot.progress import Progress
-from isoglot.recipes.joint import JointJob
+from isoglot.wordvectors import CorpusSettings, TextFile, Training, estimate
 
 __all__ = ["read_job", "read_text_argument", "tell_cost"]
 

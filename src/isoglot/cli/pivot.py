@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from isoglot.errors import ConfigError
 
 if TYPE_CHECKING:
-    from isoglot.aligners.base import Aligner
+    from isoglot.aligners import Aligner
     from isoglot.lexicons import Lexicon
     from isoglot.progress import Progress
 
@@ -49,10 +49,10 @@ def align_languages(
     score: str,
     json: bool,
 ) -> None:
-    """Parse, run, print; see `isoglot.recipes.pivot`."""
+    """Parse, run, print; see `isoglot.pipelines.pivot`."""
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.inputs import check_different, open_space
-    from isoglot.recipes.pivot import align_to_pivot
+    from isoglot.pipelines import align_to_pivot
 
     files = named_files(arguments)
     if pivot not in files:

@@ -14,8 +14,8 @@ from isoglot.cli.options import Json
 from isoglot.extras import require
 
 if TYPE_CHECKING:
-    from isoglot.encoders.projection import Projection
-    from isoglot.lexicons.conll import LabelledSentence
+    from isoglot.text import LabelledSentence
+    from isoglot.wordalign import Projection
 
 __all__ = ["project"]
 
@@ -86,13 +86,11 @@ def project(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.encoder_options import open_encoders
     from isoglot.cli.outputs import claim_file
-    from isoglot.encoders.linking import link_text
-    from isoglot.encoders.maps import is_aligned_folder
-    from isoglot.encoders.projection import label_scheme, project_text
+    from isoglot.encoders import is_aligned_folder
     from isoglot.errors import InputError
     from isoglot.languages import guess_language
-    from isoglot.lexicons import ParallelText, check_links, read_links
-    from isoglot.lexicons.conll import read_conll, write_conll
+    from isoglot.text import ParallelText, read_conll, write_conll
+    from isoglot.wordalign import check_links, label_scheme, link_text, project_text, read_links
 
     _check_choice(links, base, encoder, method, layer)
     if encoder is not None:
@@ -144,8 +142,8 @@ def _check_choice(
     links: Path | None, base: int | None, encoder: str | None, method: str | None, layer: str | None
 ) -> None:
     """Raise unless words are linked in one way, and all options belong to it."""
-    from isoglot.encoders.word_align import word_align
     from isoglot.errors import ConfigError
+    from isoglot.wordalign import word_align
 
     if (links is None) == (encoder is None):
         what = "nothing links the words" if links is None else "words can be linked by --links or --encoder, not both"

@@ -49,10 +49,10 @@ def density(
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.outputs import claim
     from isoglot.files import atomic_path
-    from isoglot.recipes.density import FULL, QUICK, run_grid
-    from isoglot.recipes.density_claims import findings
-    from isoglot.recipes.density_report import write_density_page
-    from isoglot.retrieval._workers import available_threads
+    from isoglot.reproductions.density.claims import findings
+    from isoglot.reproductions.density.report import write_density_page
+    from isoglot.reproductions.density.simulation import FULL, QUICK, run_grid
+    from isoglot.threads import available_threads
 
     grid = QUICK if quick else FULL
     if runs is not None:

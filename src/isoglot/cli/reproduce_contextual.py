@@ -13,7 +13,7 @@ from isoglot.cli.options import Json
 from isoglot.extras import require
 
 if TYPE_CHECKING:
-    from isoglot.recipes.contextual_report import Table
+    from isoglot.reproductions.density.table1_report import Table
 
 __all__ = ["contextual", "rfeval", "word_alignment"]
 
@@ -46,8 +46,8 @@ def contextual(
     """
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.outputs import claim
-    from isoglot.recipes.contextual_report import retrieval_rows
-    from isoglot.recipes.contextual_tables import VARIANTS, retrieval_table
+    from isoglot.reproductions.density.table1 import VARIANTS, retrieval_table
+    from isoglot.reproductions.density.table1_report import retrieval_rows
 
     chosen = [lang.strip() for lang in languages.split(",") if lang.strip()]
     # Measured with MiniLM: about 400 sentences a second on 2 cores, each side once for words and once for sentences.
@@ -107,9 +107,10 @@ def word_alignment(
     from isoglot.cli.console import progress_bars
     from isoglot.cli.outputs import claim
     from isoglot.errors import InputError
-    from isoglot.lexicons import ParallelText, read_links
-    from isoglot.recipes.contextual_report import word_alignment_rows
-    from isoglot.recipes.contextual_tables import TRAIN, shuffled, word_alignment_table
+    from isoglot.reproductions.density.table1 import TRAIN, shuffled, word_alignment_table
+    from isoglot.reproductions.density.table1_report import word_alignment_rows
+    from isoglot.text import ParallelText
+    from isoglot.wordalign import read_links
 
     require("report", "the report page")
     require("encoders", "an encoder")
@@ -162,8 +163,8 @@ def rfeval(
     """
     from isoglot.cli.console import progress_bars
     from isoglot.cli.outputs import claim
-    from isoglot.recipes.contextual_report import evaluation_rows
-    from isoglot.recipes.contextual_tables import evaluation_table
+    from isoglot.reproductions.density.table1 import evaluation_table
+    from isoglot.reproductions.density.table1_report import evaluation_rows
 
     require("report", "the report page")
     require("encoders", "an encoder")
@@ -199,7 +200,7 @@ def _finish(
 
     from isoglot.cli.console import print_json, say, table
     from isoglot.files import atomic_path
-    from isoglot.recipes.contextual_report import write_tables_page
+    from isoglot.reproductions.density.table1_report import write_tables_page
 
     document = {"title": title, "what": subtitle, "rows": list(records)}
     with atomic_path(output / f"{name}.json") as temporary:

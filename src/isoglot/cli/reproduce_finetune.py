@@ -11,7 +11,7 @@ from isoglot.cli.options import Json
 from isoglot.extras import require
 
 if TYPE_CHECKING:
-    from isoglot.lexicons import ParallelText
+    from isoglot.text import ParallelText
 
 __all__ = ["finetune", "tatoeba_texts"]
 
@@ -70,8 +70,8 @@ def finetune(
     from isoglot.cli.training_view import TrainingView
     from isoglot.errors import ConfigError
     from isoglot.files import atomic_path
-    from isoglot.recipes.finetune_report import mean_rows, write_finetune_page
-    from isoglot.recipes.finetune_tables import VALID, finetune_table, variants
+    from isoglot.reproductions.wordot.report import mean_rows, write_finetune_page
+    from isoglot.reproductions.wordot.table import VALID, finetune_table, variants
 
     sizes = [_whole(size, "--curve") for size in _list(curve, "--curve")]
     chosen = variants(lines, sizes)
@@ -146,7 +146,7 @@ def _whole(text: str, where: str) -> int:
 def tatoeba_texts(folder: Path, languages: set[str]) -> dict[str, ParallelText]:
     """Texts of a folder as Tatoeba's test set has them, of these languages."""
     from isoglot.errors import InputError
-    from isoglot.lexicons import ParallelText
+    from isoglot.text import ParallelText
 
     found = {}
     for lang in sorted(languages & _CODES.keys()):

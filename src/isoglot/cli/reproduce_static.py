@@ -14,9 +14,10 @@ from isoglot.cli.options import Json
 from isoglot.extras import require
 
 if TYPE_CHECKING:
-    from isoglot.lexicons import Lexicon, ParallelText
+    from isoglot.lexicons import Lexicon
     from isoglot.progress import Progress
-    from isoglot.recipes.static_contextual_words import Judged
+    from isoglot.reproductions.static_contextual.words import Judged
+    from isoglot.text import ParallelText
 
 __all__ = ["SeveralValues", "static_contextual"]
 
@@ -137,11 +138,12 @@ def static_contextual(
     from isoglot.cli.training_view import TrainingView
     from isoglot.errors import ConfigError
     from isoglot.files import atomic_path
-    from isoglot.recipes.static_contextual import static_contextual as run
-    from isoglot.recipes.static_contextual_cost import experiment_cost
-    from isoglot.recipes.static_contextual_plan import Aligning, Experiment, Trials
-    from isoglot.recipes.static_contextual_report import claim_rows, write_static_page
-    from isoglot.training.journal import Stopped
+    from isoglot.finetuning import Stopped
+    from isoglot.reproductions.static_contextual.cost import experiment_cost
+    from isoglot.reproductions.static_contextual.plan import Experiment, Trials
+    from isoglot.reproductions.static_contextual.report import claim_rows, write_static_page
+    from isoglot.reproductions.static_contextual.stages import static_contextual as run
+    from isoglot.reproductions.static_contextual.words import Aligning
 
     files = [read_text_argument(one, None) for one in text]
     langs = [file.lang for file in files]
@@ -267,8 +269,7 @@ def _sentences(folder: Path | None, langs: Sequence[str], pivot: str) -> dict[st
 def _judged(folder: Path | None, langs: Sequence[str]) -> Judged:
     """Sets of word similarity in these languages: the English ones that are at hand, and SemEval's if given."""
     from isoglot.errors import InputError, MissingExtraError
-    from isoglot.tasks import read_similarity, similarity_set
-    from isoglot.tasks.similarity_sets import SIMILARITY_SETS
+    from isoglot.tasks import SIMILARITY_SETS, read_similarity, similarity_set
 
     found = {}
     for name in SIMILARITY_SETS if "en" in langs else ():

@@ -13,8 +13,8 @@ from isoglot.cli.options import FoldCase, Json, Limit
 
 if TYPE_CHECKING:
     from isoglot.lexicons import Lexicon
+    from isoglot.pipelines import StaticAlignment
     from isoglot.progress import Progress
-    from isoglot.recipes.static_alignment import StaticAlignment
 
 __all__ = ["static_align"]
 
@@ -85,13 +85,12 @@ def static_align(
       isoglot static-align static --pivot en --from-vectors en=cc.en.vec --from-vectors fr=cc.fr.vec -o aligned
       isoglot static-align en=en.safetensors fr=fr.safetensors --pivot en --induce cognates -o aligned
     """
-    from isoglot.aligners.aligned import KIND
+    from isoglot.aligned.aligned import KIND
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.inputs import check_different, open_space, parse_aligner
     from isoglot.cli.outputs import claim
     from isoglot.errors import ConfigError
-    from isoglot.recipes.induction import check_inducer
-    from isoglot.recipes.static_alignment import CRITERIA, align_static, remove_work
+    from isoglot.pipelines import CRITERIA, align_static, check_inducer, remove_work
 
     refuse_doubled(context, settings or [])
     files = _files(vectors)

@@ -60,8 +60,7 @@ def prepare_texts(
 
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.outputs import claim
-    from isoglot.text import TextSettings, overlap, prepare, same_language
-    from isoglot.text import segmenter as load_segmenter
+    from isoglot.text import TextSettings, overlap, prepare, same_language, segmenter as load_segmenter
 
     files = _files(texts)
     chosen = _segmenters(segmenter or [], list(files))

@@ -15,7 +15,7 @@ from isoglot.cli.options import Json
 from isoglot.extras import require
 
 if TYPE_CHECKING:
-    from isoglot.training.settings import Recipe
+    from isoglot.finetuning import Recipe
 
 __all__ = ["assigned", "resume_training", "train_encoder"]
 
@@ -107,7 +107,7 @@ def train_encoder(
       isoglot train recipe.toml --seed 1 -o second
       torchrun --nproc-per-node 2 -m isoglot train recipe.toml
     """
-    from isoglot.training.settings import read_recipe, recipe_of
+    from isoglot.finetuning import read_recipe, recipe_of
 
     refuse_doubled(context, settings or [])
     if any(one.partition("=")[0].strip() == "steps" for one in settings or []):
@@ -143,7 +143,7 @@ def resume_training(
     \b
       isoglot train resume de-en
     """
-    from isoglot.recipes.finetune import resume_recipe
+    from isoglot.pipelines import resume_recipe
 
     _run(resume_recipe(folder), words=words, device=device, dry_run=False, json=json)
 
@@ -154,8 +154,8 @@ def _run(recipe: Recipe, *, words: bool, device: str, dry_run: bool, json: bool)
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.outputs import claim
     from isoglot.cli.training_view import TrainingView
-    from isoglot.recipes.finetune import estimate, fine_tune, prepare
-    from isoglot.training.journal import Stopped
+    from isoglot.finetuning import Stopped
+    from isoglot.pipelines import estimate, fine_tune, prepare
 
     require("training", "training an encoder")
     if recipe.settings.lora:
@@ -241,7 +241,7 @@ def _settings(assignments: Sequence[str] | None, epochs: float | None, seed: int
     """Settings given as key=value; what is no number or truth value, or of a setting that takes text, is a text."""
     import dataclasses
 
-    from isoglot.training.settings import TrainingSettings
+    from isoglot.finetuning import TrainingSettings
 
     texts = {field.name for field in dataclasses.fields(TrainingSettings) if field.type == "str"}
     return assigned(assignments, "--set", texts) | _given(epochs=epochs, seed=seed)

@@ -59,10 +59,8 @@ def train_vectors(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.joint_inputs import read_text_argument, tell_cost
     from isoglot.cli.outputs import claim_file
-    from isoglot.joint import CorpusSettings, Training, train_texts
-    from isoglot.joint.trained import remove_work
-    from isoglot.spaces import Space
-    from isoglot.spaces.load import output_format
+    from isoglot.spaces import Space, output_format
+    from isoglot.wordvectors import CorpusSettings, Training, remove_work, train_texts
 
     file = read_text_argument(text, encoding)
     output = output.expanduser()

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from isoglot.cli.console import as_text, messages, say
 from isoglot.cli.streams import guard
-from isoglot.training.journal import StepRecord
+from isoglot.finetuning import StepRecord
 
 __all__ = ["TrainingView", "step_line"]
 

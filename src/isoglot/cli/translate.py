@@ -39,8 +39,7 @@ def translate_words(
       isoglot translate en-fr --from fr --to en maison -k 10
       cat words.txt | isoglot translate en-fr --json
     """
-    from isoglot.aligners.aligned import AlignedSpaces
-    from isoglot.aligners.translate import translate
+    from isoglot.aligned import AlignedSpaces, translate
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.errors import InputError
 
@@ -115,14 +114,12 @@ def lexicon(
       isoglot lexicon en-fr -o sure.tsv --mutual --min-confidence 0.5 --limit 20000
       isoglot lexicon en-fr --from fr --to en -o back.tsv
     """
-    from isoglot.aligners.aligned import AlignedSpaces
-    from isoglot.aligners.translate import induce
+    from isoglot.aligned import AlignedSpaces, induce
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.outputs import claim_file
     from isoglot.errors import InputError
     from isoglot.lexicons import Lexicon
-    from isoglot.retrieval import check_score
-    from isoglot.retrieval.backends import check_backend
+    from isoglot.retrieval import check_backend, check_score
 
     check_score(score)
     check_backend(backend)
@@ -166,7 +163,7 @@ def _from_standard_input() -> list[str]:
     if sys.stdin.isatty():
         return []
     from isoglot.errors import InputError
-    from isoglot.text.lines import not_utf8
+    from isoglot.text import not_utf8
 
     data = sys.stdin.buffer.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:

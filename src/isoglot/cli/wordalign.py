@@ -26,8 +26,8 @@ from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.encoders import Encoder
-    from isoglot.encoders.pairs import TokenisedPairs
-    from isoglot.lexicons import WordLinks
+    from isoglot.pipelines import TokenisedPairs
+    from isoglot.wordalign import WordLinks
 
 __all__ = ["wordalign"]
 
@@ -94,12 +94,18 @@ def wordalign(
     from isoglot.cli.console import print_json, print_line, progress_bars, say
     from isoglot.cli.encoder_options import link_settings, open_encoders, open_parallel
     from isoglot.cli.outputs import claim_file
-    from isoglot.encoders.fitting import tokenise
-    from isoglot.encoders.linking import check_linking, link_text
-    from isoglot.encoders.statistical import MODELS, statistical_align
-    from isoglot.encoders.word_align import METHODS
     from isoglot.errors import ConfigError
-    from isoglot.lexicons import WordLinks, link_lines, write_links
+    from isoglot.pipelines import tokenise
+    from isoglot.wordalign import (
+        METHODS,
+        MODELS,
+        WordLinks,
+        check_linking,
+        link_lines,
+        link_text,
+        statistical_align,
+        write_links,
+    )
 
     if base not in (0, 1):
         raise ConfigError(f"--base is 0 or 1, not {base}")
@@ -171,7 +177,7 @@ def wordalign(
 
 def _check_picture(picture: Path | None, line: int | None, output: Path | None) -> None:
     from isoglot.errors import ConfigError
-    from isoglot.explore.picture_file import check_picture
+    from isoglot.report import check_picture
 
     if picture is None:
         if line is not None:
@@ -185,7 +191,7 @@ def _check_picture(picture: Path | None, line: int | None, output: Path | None) 
 def _pair_of_line(text: TokenisedPairs, line: int | None, lines: int) -> int:
     """Number, among the pairs that have words on both sides, of the line to draw; told before anything is encoded."""
     from isoglot.errors import ConfigError
-    from isoglot.explore.alignment_picture import LARGEST
+    from isoglot.report import LARGEST
 
     if line is not None and not 1 <= line <= lines:
         raise ConfigError(f"--line {line}: the text has lines 1 to {lines:,}")
@@ -213,9 +219,8 @@ def _draw(
     settings: dict[str, Any],
 ) -> None:
     """The heat map of one pair, with what the method looked at if it is one that compares vectors."""
-    from isoglot.encoders.linking import pair_scores
-    from isoglot.encoders.word_align import METHODS
-    from isoglot.explore import alignment_picture, write_picture
+    from isoglot.report import alignment_picture, write_picture
+    from isoglot.wordalign import METHODS, pair_scores
 
     src, tgt = text.src[number], text.tgt[number]
     title = f"line {text.line(number) + 1}: {method}"

@@ -5,30 +5,16 @@ which methods will probably work. `inspection`: both put together into a verdict
 """
 
 from isoglot.criteria.alignment import (
-    Criteria,
-    confident_pairs,
-    measure,
-    semantic_criterion,
-    structural_criterion,
+    Criteria as Criteria,
+    confident_pairs as confident_pairs,
+    measure as measure,
+    semantic_criterion as semantic_criterion,
+    structural_criterion as structural_criterion,
 )
-from isoglot.criteria.inspection import PairReport, inspect_pair
+from isoglot.criteria.inspection import PairReport as PairReport, inspect_pair as inspect_pair
 from isoglot.criteria.isomorphism import (
-    eigenvector_similarity,
-    gromov_hausdorff,
-    relational_similarity,
-    singular_value_gap,
+    eigenvector_similarity as eigenvector_similarity,
+    gromov_hausdorff as gromov_hausdorff,
+    relational_similarity as relational_similarity,
+    singular_value_gap as singular_value_gap,
 )
-
-__all__ = [
-    "Criteria",
-    "PairReport",
-    "confident_pairs",
-    "eigenvector_similarity",
-    "gromov_hausdorff",
-    "inspect_pair",
-    "measure",
-    "relational_similarity",
-    "semantic_criterion",
-    "singular_value_gap",
-    "structural_criterion",
-]

@@ -17,10 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.progress import Progress, silent
-from isoglot.retrieval import Retriever, check_score
-from isoglot.retrieval.retriever import EUCLIDEAN_SCORES
-from isoglot.spaces import FloatMatrix, IntVector
-from isoglot.spaces.normalise import unit_rows
+from isoglot.retrieval import EUCLIDEAN_SCORES, Retriever, check_score
+from isoglot.spaces import FloatMatrix, IntVector, unit_rows
 
 __all__ = ["Criteria", "confident_pairs", "measure", "semantic_criterion", "structural_criterion"]
 

@@ -45,8 +45,7 @@ from isoglot.criteria.isomorphism import (
 from isoglot.errors import InputError
 from isoglot.lexicons import Lexicon, check_direction
 from isoglot.progress import Progress, silent
-from isoglot.spaces import FloatMatrix, IntVector, Space
-from isoglot.spaces.normalise import Normaliser
+from isoglot.spaces import FloatMatrix, IntVector, Normaliser, Space
 
 __all__ = ["PairReport", "inspect_pair"]
 

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import InputError, ShapeError
-from isoglot.spaces import FloatMatrix
-from isoglot.spaces.normalise import unit_rows
+from isoglot.spaces import FloatMatrix, unit_rows
 
 __all__ = [
     "bottleneck",

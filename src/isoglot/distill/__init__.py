@@ -1,9 +1,11 @@
 """Static word vectors out of contextual encoders: X2Static (Gupta & Jaggi 2021) and aggregation over contexts."""
 
-from __future__ import annotations
-
-from isoglot.distill.distilling import Distilled, distill_text, distill_texts, distill_together
-from isoglot.distill.sentences import Sentences
-from isoglot.distill.settings import DistillSettings
-
-__all__ = ["DistillSettings", "Distilled", "Sentences", "distill_text", "distill_texts", "distill_together"]
+from isoglot.distill.distilling import (
+    distill_text as distill_text,
+    distill_texts as distill_texts,
+    distill_together as distill_together,
+)
+from isoglot.distill.estimate import estimate_distilling as estimate_distilling
+from isoglot.distill.one_pass import Distilled as Distilled
+from isoglot.distill.sentences import Sentences as Sentences
+from isoglot.distill.settings import DistillSettings as DistillSettings

@@ -27,9 +27,9 @@ from isoglot.encoders import Encoder
 from isoglot.errors import ConfigError
 from isoglot.files import remove_kept
 from isoglot.folders import FolderKind
-from isoglot.joint import TextFile
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
+from isoglot.wordvectors import TextFile
 
 __all__ = [
     "KIND",

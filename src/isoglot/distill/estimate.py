@@ -12,10 +12,9 @@ import numpy as np
 from isoglot.distill.distilling import choose_sentences
 from isoglot.distill.settings import DistillSettings
 from isoglot.distill.shards import read_shard, shuffled_units
-from isoglot.encoders import Encoder
-from isoglot.encoders.estimate import SAMPLE, estimate_encoding
-from isoglot.joint import TextFile
+from isoglot.encoders import SAMPLE, Encoder, estimate_encoding
 from isoglot.progress import Progress, silent
+from isoglot.wordvectors import TextFile
 
 __all__ = ["DistillCost", "estimate_distilling"]
 

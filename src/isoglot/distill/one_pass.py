@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
-from isoglot.aligners.checkpoint import Checkpoint
+from isoglot.checkpoints import Checkpoint
 from isoglot.distill.aggregate import Aggregate
 from isoglot.distill.sentences import Sentences
 from isoglot.distill.settings import DistillSettings

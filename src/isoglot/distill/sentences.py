@@ -28,12 +28,12 @@ from safetensors.numpy import save_file
 from isoglot.distill.settings import DistillSettings
 from isoglot.errors import FormatError, InputError
 from isoglot.folders import FolderKind
-from isoglot.joint import TextFile
 from isoglot.manifests import TensorFile
 from isoglot.opening import check_regular, read_whole
 from isoglot.progress import Progress, silent
 from isoglot.spaces import IntVector
 from isoglot.text import lower_case, read_text, segmenter
+from isoglot.wordvectors import TextFile
 
 __all__ = ["Sentences"]
 

@@ -16,13 +16,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.distill._kernels import train_rows
 from isoglot.distill.settings import DistillSettings
 from isoglot.distill.shards import Shard
-from isoglot.joint._steps import alias_table
 from isoglot.progress import silent
-from isoglot.retrieval._workers import available_threads, run_blocks
 from isoglot.spaces import FloatMatrix, IntVector
+from isoglot.threads import available_threads, run_blocks
 
 __all__ = ["Examples", "SparseAdam", "X2Static", "contexts_of", "draw_examples", "keep_probabilities", "train_examples"]
 
@@ -86,6 +84,8 @@ class X2Static:
     ) -> None:
         self._settings = settings
         self._keep = keep_probabilities(counts, settings.sample)
+        from isoglot.wordvectors.steps import alias_table
+
         self._table = alias_table(counts.astype(np.float64) ** settings.power)
         self._threads = available_threads(threads)
         self._adam = SparseAdam.start(len(counts), dim, settings.seed, lang)
@@ -183,6 +183,8 @@ def draw_examples(
 
 def train_examples(adam: SparseAdam, examples: Examples, settings: DistillSettings, *, threads: int = 1) -> float:
     """Go down the loss, batch after batch; the mean loss of a target and its negatives, before each step."""
+    from isoglot.distill._kernels import train_rows
+
     per_step = np.bincount(examples.steps)
     numbers = adam.steps + np.arange(1, len(per_step) + 1)
     sizes = settings.rate * np.sqrt(1 - DECAYS[1] ** numbers) / (1 - DECAYS[0] ** numbers)

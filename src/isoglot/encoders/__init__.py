@@ -1,10 +1,17 @@
 """Contextual encoders: sentences to vectors of words and sentences, word alignment, encoders aligned to each other."""
 
-from __future__ import annotations
-
-from isoglot.encoders.aligned import AlignedEncoder
-from isoglot.encoders.encoded import WordVectors
-from isoglot.encoders.encoder import Encoder
-from isoglot.encoders.layers import Layers, parse_layers
-
-__all__ = ["AlignedEncoder", "Encoder", "Layers", "WordVectors", "parse_layers"]
+from isoglot.encoders.aligned import AlignedEncoder as AlignedEncoder
+from isoglot.encoders.encoded import WordVectors as WordVectors
+from isoglot.encoders.encoder import SHARD as SHARD, Encoder as Encoder
+from isoglot.encoders.estimate import SAMPLE as SAMPLE, Estimate as Estimate, estimate_encoding as estimate_encoding
+from isoglot.encoders.layers import Layers as Layers, parse_layers as parse_layers
+from isoglot.encoders.maps import Level as Level, is_aligned_folder as is_aligned_folder
+from isoglot.encoders.model import (
+    LoadedModel as LoadedModel,
+    check_native as check_native,
+    layer_stack as layer_stack,
+    load_masked_model as load_masked_model,
+    quiet as quiet,
+)
+from isoglot.encoders.names import ENCODER_FOLDER as ENCODER_FOLDER
+from isoglot.encoders.pieces import POOLINGS as POOLINGS, Tokens as Tokens, check_pooling as check_pooling

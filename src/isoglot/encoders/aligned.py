@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from isoglot.aligners import Alignment
-from isoglot.aligners.alignment import Side
+from isoglot.aligners import Alignment, Side
 from isoglot.encoders.card import model_card
 from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.encoder import Encoder

@@ -19,14 +19,7 @@ from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.layers import Layers, parse_layers
 from isoglot.encoders.maps import LayerMaps, is_aligned_folder, read_maps
 from isoglot.encoders.model import LoadedModel, TokenMap
-from isoglot.encoders.pieces import (
-    POOLINGS,
-    SENTENCE_POOLINGS,
-    Tokens,
-    check_pooling,
-    sentence_pieces,
-    word_pieces,
-)
+from isoglot.encoders.pieces import POOLINGS, SENTENCE_POOLINGS, Tokens, check_pooling, sentence_pieces, word_pieces
 from isoglot.errors import ConfigError, FormatError, InputError, ShapeError, locating
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix

@@ -10,8 +10,7 @@ from typing import Literal, cast, get_args
 
 import numpy as np
 
-from isoglot.aligners import Alignment
-from isoglot.aligners.alignment import Side
+from isoglot.aligners import Alignment, Side
 from isoglot.errors import ConfigError, FormatError, locating
 from isoglot.folders import FolderKind, Manifest
 from isoglot.spaces import FloatMatrix

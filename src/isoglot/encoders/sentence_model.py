@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.aligners import Alignment, LinearAlignment
-from isoglot.aligners.alignment import Side
+from isoglot.aligners import Alignment, LinearAlignment, Side
 from isoglot.encoders.encoder import Encoder
 from isoglot.encoders.maps import Level
 from isoglot.errors import MissingExtraError
-from isoglot.spaces.normalise import Normaliser
+from isoglot.spaces import Normaliser
 
 __all__ = ["SentenceModel", "cannot_export", "same_route", "steps_of"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from isoglot.aligners.alignment import Alignment, onto_target
-from isoglot.aligners.base import Aligner
+from isoglot.aligners import Aligner, Alignment, onto_target
 from isoglot.errors import ConfigError, InputError
 from isoglot.joint.space import JointSpace
 from isoglot.lexicons import Lexicon

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from isoglot.spaces.space import IntVector, Space
+from isoglot.spaces import IntVector, Space
 
 __all__ = ["frequency_ranks"]
 

@@ -14,9 +14,8 @@ from isoglot.errors import LexiconError
 from isoglot.lexicons.coverage import Coverage
 from isoglot.lexicons.frequency import frequency_ranks
 from isoglot.lexicons.read import read_pairs
-from isoglot.spaces.report import LoadReport
-from isoglot.spaces.space import Space
-from isoglot.text.lines import write_lines
+from isoglot.spaces import LoadReport, Space
+from isoglot.text import write_lines
 
 __all__ = ["Lexicon"]
 

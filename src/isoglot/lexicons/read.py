@@ -17,8 +17,8 @@ import re
 from pathlib import Path
 
 from isoglot.errors import LexiconError
-from isoglot.spaces.report import LoadReport
-from isoglot.text.lines import read_lines
+from isoglot.spaces import LoadReport
+from isoglot.text import read_lines
 
 __all__ = ["read_pairs"]
 

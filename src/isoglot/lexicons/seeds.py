@@ -13,7 +13,7 @@ import numpy as np
 
 from isoglot.lexicons.frequency import frequency_ranks
 from isoglot.lexicons.lexicon import Lexicon
-from isoglot.spaces.space import Space
+from isoglot.spaces import Space
 
 __all__ = ["identical_strings", "numerals"]
 

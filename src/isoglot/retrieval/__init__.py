@@ -1,20 +1,16 @@
 """Nearest neighbours, CSLS and inverted softmax; exact, int8 and approximate backends."""
 
-from __future__ import annotations
-
-from isoglot.retrieval.backends import BackendStatus, available_backends
-from isoglot.retrieval.hubness import Hubness, hubness
-from isoglot.retrieval.neighbours import MutualPairs, Neighbours
-from isoglot.retrieval.retriever import SCORES, Retriever, check_score
-
-__all__ = [
-    "SCORES",
-    "BackendStatus",
-    "Hubness",
-    "MutualPairs",
-    "Neighbours",
-    "Retriever",
-    "available_backends",
-    "check_score",
-    "hubness",
-]
+from isoglot.retrieval.backends import (
+    BACKENDS as BACKENDS,
+    BackendStatus as BackendStatus,
+    available_backends as available_backends,
+    check_backend as check_backend,
+)
+from isoglot.retrieval.hubness import Hubness as Hubness, hubness as hubness
+from isoglot.retrieval.neighbours import MutualPairs as MutualPairs, Neighbours as Neighbours
+from isoglot.retrieval.retriever import (
+    EUCLIDEAN_SCORES as EUCLIDEAN_SCORES,
+    SCORES as SCORES,
+    Retriever as Retriever,
+    check_score as check_score,
+)

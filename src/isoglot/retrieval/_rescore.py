@@ -14,7 +14,7 @@ from numba import njit
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._exact_scan import insert
 from isoglot.retrieval._rows import Bias, Candidates, Found, UnitRows
-from isoglot.retrieval._workers import run_blocks
+from isoglot.threads import run_blocks
 
 __all__ = ["best_of_candidates"]
 

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from isoglot.errors import MissingExtraError
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import Bias, Found, UnitRows
-from isoglot.retrieval._workers import limit_blas
 from isoglot.retrieval.exact import ExactBackend
+from isoglot.threads import limit_blas
 
 __all__ = ["FaissBackend", "UsearchBackend"]
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import Bias, Candidates, Found, UnitRows, padded_length
-from isoglot.retrieval._workers import run_blocks
+from isoglot.threads import run_blocks
 
 __all__ = ["ExactBackend", "merge_columns"]
 

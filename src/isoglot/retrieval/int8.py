@@ -20,8 +20,8 @@ import numpy.typing as npt
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._int8_micro import Microkernel, fastest
 from isoglot.retrieval._rows import Bias, Candidates, Found, UnitRows
-from isoglot.retrieval._workers import run_blocks
 from isoglot.retrieval.exact import ExactBackend, merge_columns
+from isoglot.threads import run_blocks
 
 __all__ = ["Int8Backend"]
 

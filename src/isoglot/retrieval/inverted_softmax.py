@@ -17,7 +17,7 @@ from numba import njit
 
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import UnitRows, padded_length
-from isoglot.retrieval._workers import run_blocks
+from isoglot.threads import run_blocks
 
 __all__ = ["LARGEST_TEMPERATURE", "log_normalisers"]
 

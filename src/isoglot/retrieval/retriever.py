@@ -19,9 +19,9 @@ import numpy.typing as npt
 from isoglot.errors import ConfigError, InputError
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import Found, UnitRows, mean_row
-from isoglot.retrieval._workers import available_threads
 from isoglot.retrieval.backends import Backend, make_backend
 from isoglot.retrieval.neighbours import MutualPairs, Neighbours
+from isoglot.threads import available_threads
 
 __all__ = ["EUCLIDEAN_SCORES", "SCORES", "Retriever", "check_score"]
 

@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from isoglot.aligners._torch import few_threads
-from isoglot.encoders.model import quiet
-from isoglot.encoders.names import ENCODER_FOLDER
+from isoglot.encoders import ENCODER_FOLDER, quiet
 from isoglot.errors import ConfigError, InputError, MissingExtraError
 from isoglot.progress import Progress, silent
+from isoglot.threads import few_threads
 
 __all__ = ["simulate_encoder"]
 

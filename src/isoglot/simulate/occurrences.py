@@ -20,13 +20,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.cluster.vq import kmeans2
 
 from isoglot.errors import ConfigError
 from isoglot.files import atomic_path
-from isoglot.lexicons.lexicon import Lexicon
+from isoglot.lexicons import Lexicon
 from isoglot.simulate.pair import random_rotation
-from isoglot.spaces.space import FloatMatrix, IntVector, Space
+from isoglot.spaces import FloatMatrix, IntVector, Space
 
 __all__ = ["Occurrences", "SimulatedOccurrences", "simulate_occurrences"]
 
@@ -157,6 +156,8 @@ def simulate_occurrences(
 
 def _groups_of_neighbours(means: Matrix, t: int, random: np.random.Generator) -> IntVector:
     """k-means, the tightest of ten runs whose groups all have words."""
+    from scipy.cluster.vq import kmeans2
+
     if t == 1:
         return np.zeros(len(means), dtype=np.int64)
     best, tightest = np.arange(len(means)) % t, np.inf

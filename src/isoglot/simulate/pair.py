@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import ConfigError
-from isoglot.lexicons.lexicon import Lexicon
+from isoglot.lexicons import Lexicon
 from isoglot.simulate.words import NORTHERN, SOUTHERN, Phonology, invent_names, invent_words
-from isoglot.spaces.space import FloatMatrix, IntVector, Space
+from isoglot.spaces import FloatMatrix, IntVector, Space
 
 __all__ = ["SimulatedPair", "random_rotation", "simulate_pair"]
 

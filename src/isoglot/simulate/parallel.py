@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import ConfigError
-from isoglot.lexicons.lexicon import Lexicon
-from isoglot.lexicons.links import WordLinks, write_links
-from isoglot.lexicons.parallel import ParallelText
+from isoglot.lexicons import Lexicon
 from isoglot.simulate.words import NORTHERN, SOUTHERN, Phonology, invent_words
+from isoglot.text import ParallelText
+from isoglot.wordalign import WordLinks, write_links
 
 __all__ = ["SimulatedParallel", "simulate_parallel"]
 

@@ -1,35 +1,27 @@
 """Evaluations, one a file. Each returns `Result`s: a figure with its denominator, coverage, interval and items."""
 
-from __future__ import annotations
-
-from isoglot.tasks.bli import bli
-from isoglot.tasks.cbli import cbli
-from isoglot.tasks.result import Result
-from isoglot.tasks.rfeval import content_words, rfeval, word_mover_scores
-from isoglot.tasks.significance import PairedTest, bootstrap_intervals, paired_test
-from isoglot.tasks.similarity import encode_words, similarity
-from isoglot.tasks.similarity_sets import WordPair, read_similarity, similarity_set
-from isoglot.tasks.tatoeba import tatoeba
-from isoglot.tasks.wmt import WmtSegment, read_wmt
-from isoglot.tasks.word_alignment import word_alignment
-
-__all__ = [
-    "PairedTest",
-    "Result",
-    "WmtSegment",
-    "WordPair",
-    "bli",
-    "bootstrap_intervals",
-    "cbli",
-    "content_words",
-    "encode_words",
-    "paired_test",
-    "read_similarity",
-    "read_wmt",
-    "rfeval",
-    "similarity",
-    "similarity_set",
-    "tatoeba",
-    "word_alignment",
-    "word_mover_scores",
-]
+from isoglot.tasks.bli import bli as bli
+from isoglot.tasks.cbli import cbli as cbli
+from isoglot.tasks.resampling import percentile_interval as percentile_interval, resampled_counts as resampled_counts
+from isoglot.tasks.result import Result as Result
+from isoglot.tasks.rfeval import (
+    content_words as content_words,
+    rfeval as rfeval,
+    word_mover_scores as word_mover_scores,
+)
+from isoglot.tasks.significance import (
+    PairedTest as PairedTest,
+    bootstrap_intervals as bootstrap_intervals,
+    p_text as p_text,
+    paired_test as paired_test,
+)
+from isoglot.tasks.similarity import encode_words as encode_words, similarity as similarity
+from isoglot.tasks.similarity_sets import (
+    SIMILARITY_SETS as SIMILARITY_SETS,
+    WordPair as WordPair,
+    read_similarity as read_similarity,
+    similarity_set as similarity_set,
+)
+from isoglot.tasks.tatoeba import TATOEBA_SCORES as TATOEBA_SCORES, tatoeba as tatoeba
+from isoglot.tasks.wmt import WmtSegment as WmtSegment, read_wmt as read_wmt
+from isoglot.tasks.word_alignment import word_alignment as word_alignment

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.tasks._resampling import resampled_counts
+from isoglot.tasks.resampling import resampled_counts
 
 __all__ = ["METRICS", "Correlations", "correlate", "weighted_pearson"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.tasks._correlations import weighted_pearson
-from isoglot.tasks._resampling import resampled_counts
+from isoglot.tasks.resampling import resampled_counts
 
 __all__ = ["METRICS", "Figures", "similarity_figures"]
 

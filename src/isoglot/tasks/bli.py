@@ -21,16 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import ConfigError, LexiconError, ShapeError
-from isoglot.lexicons.direction import check_direction
-from isoglot.lexicons.frequency import frequency_ranks
-from isoglot.lexicons.lexicon import Lexicon
+from isoglot.lexicons import Lexicon, check_direction, frequency_ranks
 from isoglot.progress import Progress, silent
-from isoglot.spaces.space import Space
+from isoglot.spaces import Space
 from isoglot.tasks.result import Result
 from isoglot.tasks.significance import bootstrap_intervals
 
 if TYPE_CHECKING:
-    from isoglot.aligners.rerank import RerankedRetriever
+    from isoglot.aligned import RerankedRetriever
     from isoglot.retrieval import Retriever
 
 __all__ = ["MRR_DEPTH", "bli"]

@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.progress import Progress, silent
-from isoglot.spaces.occurrences import parse_occurrence
-from isoglot.spaces.space import IntVector, Space
-from isoglot.tasks._resampling import checked_repeats
+from isoglot.spaces import IntVector, Space, parse_occurrence
+from isoglot.tasks.resampling import checked_repeats
 from isoglot.tasks.result import Result
 from isoglot.tasks.significance import bootstrap_intervals
 

@@ -19,7 +19,7 @@ from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.progress import Progress, silent
 from isoglot.strings import check_list
 from isoglot.tasks._correlations import METRICS, correlate
-from isoglot.tasks._resampling import checked_repeats, percentile_interval
+from isoglot.tasks.resampling import checked_repeats, percentile_interval
 from isoglot.tasks.result import Result
 
 __all__ = ["GROUND_COSTS", "content_words", "rfeval", "word_mover_scores"]
@@ -89,7 +89,7 @@ def word_mover_scores(
         raise ConfigError(f"must be at least 1, not {ngram}", where="ngram")
     if len(src) != len(hyp):
         raise ShapeError(f"{len(src):,} sources, but {len(hyp):,} translations")
-    from isoglot.aligners.transport import load_pot
+    from isoglot.aligners import load_pot
 
     solve = load_pot().emd2
     scores = np.full(len(src), np.nan)

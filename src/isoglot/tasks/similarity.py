@@ -21,10 +21,10 @@ import numpy.typing as npt
 
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.progress import Progress, silent
-from isoglot.spaces.space import Space
+from isoglot.spaces import Space
 from isoglot.strings import one_or_many
-from isoglot.tasks._resampling import checked_repeats, percentile_interval
 from isoglot.tasks._similarity_figures import METRICS, similarity_figures
+from isoglot.tasks.resampling import checked_repeats, percentile_interval
 from isoglot.tasks.result import Result
 from isoglot.tasks.similarity_sets import WordPair
 

@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 
 from isoglot.errors import ConfigError, FormatError, InputError, MissingExtraError
-from isoglot.text.lines import read_lines
+from isoglot.text import read_lines
 
 __all__ = ["SIMILARITY_SETS", "WordPair", "read_similarity", "similarity_set"]
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.progress import Progress, silent
-from isoglot.tasks._resampling import checked_repeats
+from isoglot.tasks.resampling import checked_repeats
 from isoglot.tasks.result import Result
 from isoglot.tasks.significance import bootstrap_intervals
 

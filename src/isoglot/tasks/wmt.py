@@ -17,7 +17,7 @@ import math
 from pathlib import Path
 
 from isoglot.errors import FormatError, InputError
-from isoglot.text.lines import read_lines
+from isoglot.text import read_lines
 
 __all__ = ["WmtSegment", "read_wmt"]
 

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import InputError, ShapeError
-from isoglot.lexicons.links import WordLinks
-from isoglot.tasks._resampling import checked_repeats, percentile_interval, resampled_counts
+from isoglot.tasks.resampling import checked_repeats, percentile_interval, resampled_counts
 from isoglot.tasks.result import Result
+from isoglot.wordalign import WordLinks
 
 __all__ = ["word_alignment"]
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.files import atomic_path
 from isoglot.progress import Progress, silent
-from isoglot.spaces.formats.streams import LONGEST_LINE, ByteSource, open_for_writing
-from isoglot.spaces.report import LoadReport
+from isoglot.spaces import LONGEST_LINE, ByteSource, LoadReport, open_for_writing
 
 __all__ = ["not_utf8", "read_lines", "read_text", "write_lines"]
 

@@ -19,7 +19,7 @@ from isoglot.errors import ConfigError, InputError
 from isoglot.files import atomic_path
 from isoglot.progress import Progress, silent
 from isoglot.settings import check_settings
-from isoglot.spaces.formats.streams import open_for_writing
+from isoglot.spaces import open_for_writing
 from isoglot.text.duplicates import SeenLines
 from isoglot.text.lines import read_text
 from isoglot.text.segmenters import Segment, segmenter, sentence_splitter

@@ -15,8 +15,8 @@ from isoglot.catalogue.archive import Archive
 from isoglot.catalogue.readers import Facts
 from isoglot.catalogue.record import Entry
 from isoglot.errors import FormatError
-from isoglot.lexicons.parallel import ParallelText
 from isoglot.progress import Progress
+from isoglot.text import ParallelText
 
 __all__ = ["LONG", "align_messages", "clean_message", "read_messages"]
 

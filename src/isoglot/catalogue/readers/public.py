@@ -15,9 +15,9 @@ from isoglot.catalogue.readers import Facts
 from isoglot.catalogue.readers.vectors import keep_space
 from isoglot.catalogue.record import Entry
 from isoglot.errors import FormatError
-from isoglot.lexicons.lexicon import Lexicon
+from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress
-from isoglot.spaces.load import load_space
+from isoglot.spaces import load_space
 
 __all__ = ["read_public_dictionary", "read_public_model", "read_public_vectors"]
 

@@ -15,9 +15,7 @@ from isoglot.catalogue.readers import Facts
 from isoglot.catalogue.record import Entry
 from isoglot.errors import FormatError
 from isoglot.progress import Progress
-from isoglot.spaces.formats.inert_pickle import inspect_pickle
-from isoglot.spaces.load import load_space
-from isoglot.spaces.space import Space
+from isoglot.spaces import Space, inspect_pickle, load_space
 
 __all__ = ["keep_space", "read_packed_vectors", "read_turkish_vectors"]
 

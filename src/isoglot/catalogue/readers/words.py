@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
-from isoglot.lexicons.lexicon import Lexicon
+from isoglot.lexicons import Lexicon
 
 __all__ = ["one_word", "write_lexicon"]
 

@@ -1,0 +1,143 @@
+"""What a re-ranker learns from: candidates of seed words, as aligners that have not seen these words find them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.aligned.aligned import AlignedSpaces
+from isoglot.aligned.rerank_features import CandidateSearch, Features, Queries, feature_names
+from isoglot.aligned.rerank_model import Labels, RankingModel, choose_penalty
+from isoglot.aligners import Aligner
+from isoglot.errors import LexiconError
+from isoglot.lexicons import Lexicon, frequency_ranks
+from isoglot.progress import Progress, silent
+from isoglot.spaces import Space
+
+__all__ = ["TrainingSet", "cross_fit", "learn"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Measured candidates of seed words.
+
+    Args:
+        names: of the features.
+        features: (q, c, f); labels: (q, c), whether the candidate translates the word; parts: (q,), the fold of each.
+        direction: names of source and target.
+        further: aligned spaces of all aligners but the first, fitted on all seeds.
+    """
+
+    names: tuple[str, ...]
+    features: Features
+    labels: Labels
+    parts: npt.NDArray[np.int64]
+    direction: tuple[str, str]
+    further: tuple[AlignedSpaces, ...]
+
+
+def cross_fit(
+    src: Space,
+    tgt: Space,
+    lexicon: Lexicon,
+    aligners: Sequence[Aligner],
+    *,
+    candidates: int,
+    folds: int,
+    words: bool = True,
+    neighbourhood: int = 10,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> TrainingSet:
+    """Split the seeds by source word; measure the candidates of each part with aligners fitted on the others."""
+    sources = list(lexicon.by_source)
+    part_of = np.random.default_rng(seed).permutation(len(sources)) % folds
+    ranks = frequency_ranks(src)
+
+    def fitted(aligner: Aligner, seeds: Lexicon) -> AlignedSpaces:
+        pairs = seeds if _learns_from_pairs(aligner) else None
+        return AlignedSpaces.pair(aligner.fit(src, tgt, pairs), src, tgt)
+
+    # An aligner that looks at no pairs is the same in every fold; of the others beyond the first, users need the one
+    # of all seeds too. The first they have.
+    steps = folds + 1
+    progress("learning to re-rank", 0, steps)
+    complete = [
+        fitted(aligner, lexicon) if number or not _learns_from_pairs(aligner) else None
+        for number, aligner in enumerate(aligners)
+    ]
+    features, labels, parts, direction = [], [], [], ("", "")
+    for fold in range(folds):
+        progress("learning to re-rank", fold + 1, steps)
+        asked = [word for word, part in zip(sources, part_of, strict=True) if part == fold]
+        rest = [word for word, part in zip(sources, part_of, strict=True) if part != fold]
+        seeds = dataclasses.replace(lexicon, pairs=[(word, t) for word in rest for t in lexicon.by_source[word]])
+        views = []
+        for aligner, whole in zip(aligners, complete, strict=True):
+            same = whole is not None and not _learns_from_pairs(aligner)
+            views.append(whole if whole is not None and same else fitted(aligner, seeds))
+        source, target = direction = (views[0].names[0], views[0].names[1])
+        rows = src.rows(asked)
+        found = CandidateSearch.run(
+            views,
+            direction,
+            Queries(asked, ranks[rows], [view.spaces[source].vectors[rows] for view in views]),
+            candidates=candidates,
+            neighbourhood=neighbourhood,
+            words=words,
+            threads=threads,
+        )
+        features.append(found.features())
+        labels.append(_labels([lexicon.by_source[word] for word in asked], found.candidates, views[0].spaces[target]))
+        parts.append(np.full(len(asked), fold))
+    progress("learning to re-rank", steps, steps)
+    return TrainingSet(
+        feature_names(len(aligners), words=words),
+        np.concatenate(features),
+        np.concatenate(labels),
+        np.concatenate(parts),
+        direction,
+        tuple(view for view in complete[1:] if view is not None),
+    )
+
+
+def learn(seen: TrainingSet, penalty: float | None = None) -> tuple[RankingModel, dict[str, Any]]:
+    """The model, and how models of the other folds do on each fold: an honest figure, without a test lexicon."""
+    labels, parts = seen.labels, seen.parts
+    taught = [labels[parts != part].any() for part in np.unique(parts)]
+    if not all(taught):
+        raise LexiconError(
+            f"translations of {int(labels.any(axis=1).sum())} of {len(labels)} seed words are among their candidates: "
+            "too few to learn an order from",
+            remedy="align with another method or more seeds, or leave re-ranking out",
+        )
+    if penalty is None:
+        penalty = choose_penalty(seen.names, seen.features, labels, parts)
+    right = np.zeros(len(labels), dtype=bool)
+    for part in np.unique(parts):
+        here = parts == part
+        model = RankingModel.fit(seen.names, seen.features[~here], labels[~here], penalty)
+        best = model.shares(seen.features[here]).argmax(axis=1)
+        right[here] = np.take_along_axis(labels[here], best[:, None], axis=1)[:, 0]
+    facts = {
+        "penalty": penalty,
+        "within_candidates": float(labels.any(axis=1).mean()),
+        "held_out": {"n": len(labels), "plain": float(labels[:, 0].mean()), "reranked": float(right.mean())},
+    }
+    return RankingModel.fit(seen.names, seen.features, labels, penalty), facts
+
+
+def _learns_from_pairs(aligner: Aligner) -> bool:
+    return aligner.method.supervision != "unsupervised"
+
+
+def _labels(gold: Sequence[Sequence[str]], candidates: npt.NDArray[np.int64], tgt: Space) -> Labels:
+    right = [set(tgt.rows(targets).tolist()) for targets in gold]
+    return np.array(
+        [[target in known for target in row] for row, known in zip(candidates.tolist(), right, strict=True)]
+    )

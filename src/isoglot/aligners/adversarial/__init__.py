@@ -1,0 +1,1 @@
+"""Maps that a discriminator cannot tell from the target."""

@@ -1,0 +1,1 @@
+"""Maps that one decomposition finds, and the baselines."""

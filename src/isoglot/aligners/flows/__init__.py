@@ -1,0 +1,1 @@
+"""Maps by density: Real-NVP, networks and mixtures."""

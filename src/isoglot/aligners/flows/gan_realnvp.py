@@ -1,0 +1,213 @@
+"""GAN-Real-NVP: the flow of `realnvp` without pairs, matched to the target by critics.
+
+Zhao & Eger 2022, section 3.2. Adversarial training often ends nowhere, so it starts from a rotation that is found
+without pairs, stops when it collapses, keeps the epoch that the semantic criterion likes best, and says at the end
+whether that is better than chance.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from isoglot.aligners.adversarial.muse import Muse
+from isoglot.aligners.alignment import Alignment, LinearAlignment
+from isoglot.aligners.base import Aligner, Problem, method
+from isoglot.aligners.flows.flow_alignment import import_flow
+from isoglot.aligners.flows.realnvp import learned_flow, new_flow
+from isoglot.aligners.flows.selection import OPTIMISERS, SELECT, Selection
+from isoglot.aligners.verdict import WORDS, judged_mapped
+from isoglot.checkpoints import Checkpoint
+from isoglot.errors import ConfigError
+from isoglot.settings import Limits
+from isoglot.spaces import FloatMatrix, IntVector
+
+if TYPE_CHECKING:
+    from isoglot.aligners.flows.networks.critics import Rules
+
+__all__ = ["Adversarial", "GanRealNVP", "collapsed", "early_stop"]
+
+#: A map whose words lie closer together than this share of the target's spread, or further apart than the inverse.
+COLLAPSED = 0.2
+
+
+@dataclasses.dataclass(frozen=True)
+class Adversarial(Aligner):
+    """Settings of everything that plays the Wasserstein game.
+
+    Args:
+        couplings, hidden, permute, identity: of the flow, as in `realnvp`.
+        epochs: each of `steps` steps of `batch` words a side.
+        rate, optimiser: of the map, "rmsprop" or "adam". The paper's rate is 1e-6, with which hardly anything moves in
+            the time a CPU has.
+        decay: let the map's rate fall to nothing towards the end.
+        distance: "critic" as in the paper, or "sliced", for spaces of few dimensions: see `density.game.Rules`.
+        critic_rate, critic_steps, critic: rate, steps for one of the map, and width of the critics.
+        lipschitz: "penalty" or "clipping", which keep critics smooth.
+        weight: of the likelihoods.
+        start: "muse" looks for a rotation without pairs first (its starts that take seconds), "none" for nothing.
+        select, score, words: which epoch to keep, as in `realnvp`; there are no pairs for "validation".
+    """
+
+    couplings: int = 4
+    hidden: int = 512
+    permute: bool = False
+    identity: bool = True
+    epochs: int = 10
+    steps: int = 100
+    batch: int = 32
+    rate: float = 1e-5
+    optimiser: str = "rmsprop"
+    decay: bool = True
+    distance: str = "critic"
+    critic_rate: float = 1e-3
+    critic_steps: int = 5
+    critic: int = 256
+    lipschitz: str = "penalty"
+    weight: float = 1e-4
+    start: str = "muse"
+    select: str = "semantic"
+    score: str = "csls"
+    words: int = 10_000
+
+    limits: ClassVar[Limits] = {
+        "couplings": "[1, inf)",
+        "hidden": "[1, inf)",
+        "steps": "[1, inf)",
+        "batch": "[1, inf)",
+        "rate": "(0, inf)",
+        "optimiser": OPTIMISERS,
+        "distance": ("critic", "sliced"),
+        "critic_rate": "(0, inf)",
+        "critic_steps": "[1, inf)",
+        "critic": "[1, inf)",
+        "lipschitz": ("penalty", "clipping"),
+        "start": ("muse", "none"),
+        "select": SELECT,
+        "words": "[1, inf)",
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.select == "validation":
+            raise ConfigError("there are no pairs to validate on", where="select", remedy="select=semantic")
+
+    def _rules(self) -> Rules:
+        from isoglot.aligners.flows.networks.critics import Rules
+
+        return Rules(
+            steps=self.steps,
+            batch=self.batch,
+            rate=self.rate,
+            critic_rate=self.critic_rate,
+            critic_steps=self.critic_steps,
+            critic=self.critic,
+            lipschitz=self.lipschitz,
+            weight=self.weight,
+            optimiser=self.optimiser,
+            distance=self.distance,
+        )
+
+    def _selection(self, problem: Problem) -> Selection:
+        none: IntVector = np.zeros((0, 2), dtype=np.int64)
+        return Selection(self.select, problem.X, problem.Y, none, score=self.score, words=self.words, seed=self.seed)
+
+    def _turn(self, problem: Problem) -> FloatMatrix:
+        """The rotation (d, d) to start from."""
+        if self.start not in ("muse", "none"):
+            raise ConfigError(f"unknown start {self.start!r}", where="start", remedy="muse or none")
+        if self.start == "none":
+            return np.eye(problem.X.shape[1], dtype=np.float32)
+        starts = "distribution,principal,grid" if problem.X.shape[1] == 2 else "distribution,principal"
+        quick = Muse(starts=starts, score=self.score, seed=self.seed)
+        found = quick._fit(dataclasses.replace(problem, checkpoint=Checkpoint(None, "")))
+        if not isinstance(found, LinearAlignment) or found.W_src is None:
+            raise TypeError("muse gives a rotation of the source")
+        return found.W_src
+
+    def _verdict(self, problem: Problem, there: Any) -> dict[str, Any]:
+        mapped = there(problem.X[:WORDS])
+        return judged_mapped(problem, mapped, problem.Y[:WORDS], seed=self.seed, score=self.score).info
+
+
+@method(
+    "gan-realnvp",
+    "the invertible non-linear map without pairs, by matching densities; says whether it worked",
+    supervision="unsupervised",
+    linear=False,
+    cost="epochs of adversarial training of small networks: minutes",
+    paper="Zhao & Eger 2022",
+    iterative=True,
+    requires=("flows",),
+)
+@dataclasses.dataclass(frozen=True)
+class GanRealNVP(Adversarial):
+    """Minimise the earth mover's distance between mapped and real words of both sides, minus the log-likelihoods.
+
+    `info["aligned"]` tells whether it worked; `info["collapsed"]` whether the game had to be stopped. Settings are
+    those of `Adversarial`.
+    """
+
+    __doc__ = f"{__doc__}\n{(Adversarial.__doc__ or '').partition('game.')[2]}"
+
+    def _fit(self, problem: Problem) -> Alignment:
+        flow = import_flow()
+        from isoglot.aligners.flows.networks.critics import Game
+        from isoglot.aligners.flows.networks.supervised import as_map, prefixed, without_prefix
+
+        rules, selection = self._rules(), self._selection(problem)
+        pair = new_flow(flow, self, problem)
+        there = as_map(pair.there)
+        saved = problem.checkpoint.load()
+        if saved is None:
+            pair.src.start(flow.tensor(problem.X), flow.tensor(self._turn(problem)))
+            pair.tgt.start(flow.tensor(problem.Y))
+        game = Game(pair, problem.X, problem.Y, rules, (self.seed,))
+        if saved is None:
+            selection.look(there)
+            best = pair.arrays()
+        else:
+            game.fill(without_prefix(saved.tensors, "game."))
+            best = without_prefix(saved.tensors, "best.")
+            selection.history = list(saved.facts["history"])
+        stopped = False
+        for epoch in range(len(selection.history), self.epochs + 1):
+            problem.progress("matching densities (epochs)", epoch - 1, self.epochs)
+            fall = ((1 - (epoch - 1) / self.epochs), 1 - epoch / self.epochs) if self.decay else (1.0, 1.0)
+            facts = game.epoch(epoch - 1, fall=fall, progress=problem.progress)
+            if collapsed(there(problem.X[: self.words]), problem.Y):
+                stopped = True
+                break
+            if selection.look(there, **facts):
+                best = pair.arrays()
+            tensors = prefixed("game.", game.arrays()) | prefixed("best.", best)
+            problem.checkpoint.save(epoch, tensors, {"history": selection.history})
+        problem.progress("matching densities (epochs)", self.epochs, self.epochs)
+        pair.fill(best)
+        told = {"collapsed": stopped, **early_stop("the map collapsed" if stopped else "")}
+        return learned_flow(pair, best, {**selection.info, **told, **self._verdict(problem, there)})
+
+
+def early_stop(reason: str) -> dict[str, Any]:
+    """What an Alignment tells of a training that ended before its time; nothing without a reason.
+
+    >>> early_stop("the map collapsed")
+    {'warning': 'stopped early: the map collapsed; the best map before that was kept'}
+    """
+    return {"warning": f"stopped early: {reason}; the best map before that was kept"} if reason else {}
+
+
+def collapsed(mapped: FloatMatrix, Y: FloatMatrix) -> bool:
+    """Whether the mapped words have shrunk to a point, flown apart, or are no numbers any more.
+
+    >>> collapsed(np.ones((5, 2)), np.eye(2)), collapsed(np.eye(2), np.eye(2) * 2)
+    (True, False)
+    """
+    if not np.isfinite(mapped).all():
+        return True
+    # In float64: the squares of what has flown apart exceed float32.
+    spread, wanted = (M.std(axis=0, dtype=np.float64).mean() for M in (mapped, Y))
+    share = float(spread / max(wanted, 1e-12))
+    return not COLLAPSED < share < 1 / COLLAPSED

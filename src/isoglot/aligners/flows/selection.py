@@ -1,0 +1,115 @@
+"""Which epoch of a training to keep: by a criterion that needs no dictionary, by held-out pairs, or simply the last.
+
+Zhao & Eger 2022, section 4.2: both criteria are taken over the most confident translations that the map itself induces,
+after every epoch; they find the semantic one the best guide, also where there are pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from isoglot.aligners.held_out import hold_out, rank_in_lists
+from isoglot.criteria import measure
+from isoglot.errors import ConfigError
+from isoglot.retrieval import Retriever, check_score
+from isoglot.spaces import FloatMatrix, IntVector
+
+__all__ = ["OPTIMISERS", "SELECT", "Selection"]
+
+#: Optimisers of methods that train a network.
+OPTIMISERS = ("rmsprop", "adam")
+SELECT = ("semantic", "structural", "validation", "last")
+#: Share of the pairs that select="validation" keeps back.
+HELD_OUT = 0.1
+#: How many translations of a held-out word are looked at.
+LOOKED_AT = 10
+
+
+class Selection:
+    """Judges maps of X (n, d) to Y (m, d), epoch by epoch, and says which is the best so far.
+
+    Args:
+        select: "semantic" (highest mean similarity of induced pairs), "structural" (smallest difference of singular
+            values), "validation" (held-out pairs; they are not in `learn`), "last".
+        score: by which translations are induced, see `isoglot.retrieval.Retriever`.
+        words: the first so many rows of each side are looked at.
+    """
+
+    def __init__(
+        self, select: str, X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, *, score: str, words: int, seed: int
+    ) -> None:
+        if select not in SELECT:
+            raise ConfigError(f"unknown way to select {select!r}", where="select", remedy=f"known: {', '.join(SELECT)}")
+        check_score(score)
+        if words < 1:
+            raise ConfigError(f"must be at least 1, not {words}", where="words")
+        self.select, self.score = select, score
+        self.learn, self.kept = hold_out(pairs, HELD_OUT if select == "validation" else 0.0, seed)
+        if select == "validation" and not len(self.kept):
+            raise ConfigError(
+                f"{len(pairs)} pairs are too few to keep some back", where="select", remedy="select=semantic"
+            )
+        self._X, self._Y = X[:words], Y[:words]
+        self._held_out = X[self.kept[:, 0]], Y
+        self.history: list[Mapping[str, Any]] = []
+
+    def look(self, there: Callable[[FloatMatrix], FloatMatrix], **facts: Any) -> bool:
+        """Judge the map `there`, and whether it is the best so far; `facts` are kept in the history beside the figures.
+
+        The first look is at the map before any training, epoch 0.
+        """
+        mapped = there(self._X)
+        found = measure(mapped, self._Y, score=self.score, backend="auto")
+        row = {
+            "epoch": len(self.history),
+            "semantic": found.semantic,
+            "structural": found.structural,
+            "mutual": found.mutual,
+            **({"validation": self._validation(there)} if len(self.kept) else {}),
+            **facts,
+        }
+        self.history.append(row)
+        return self.best == len(self.history) - 1
+
+    @property
+    def best(self) -> int:
+        """The place in the history of the map to keep; of equals the first."""
+        return chosen(self.history, self.select)
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """What an Alignment tells about it."""
+        row = self.history[self.best]
+        return {
+            "select": self.select,
+            "best_epoch": self.best,
+            "semantic": row["semantic"],
+            "structural": row["structural"],
+            "mutual": row["mutual"],
+            "history": list(self.history),
+        }
+
+    def _validation(self, there: Callable[[FloatMatrix], FloatMatrix]) -> float:
+        """Mean reciprocal rank of the held-out words' translations among all target words."""
+        X, Y = self._held_out
+        lists = Retriever(there(X), Y, score=self.score, backend="auto").top(LOOKED_AT).indices
+        sources, rows = np.unique(self.kept[:, 0], return_index=True)
+        return float(rank_in_lists(sources, lists[rows], self.kept).mean())
+
+
+def chosen(history: Sequence[Mapping[str, Any]], select: str) -> int:
+    """The place of the row that `select` picks; of equals the first.
+
+    >>> rows = [{"semantic": 0.1, "structural": 0.2}, {"semantic": 0.3, "structural": 0.4}]
+    >>> chosen(rows, "semantic"), chosen(rows, "structural"), chosen(rows, "last")
+    (1, 0, 1)
+    """
+    if select == "last":
+        return len(history) - 1
+    values = np.array([row[select] for row in history], dtype=np.float64)
+    # An epoch that broke down is never chosen.
+    values = np.where(np.isfinite(values), values, np.inf if select == "structural" else -np.inf)
+    return int(np.argmin(values) if select == "structural" else np.argmax(values))

@@ -1,0 +1,1 @@
+"""Maps that learn from the dictionary they induce themselves."""

@@ -1,0 +1,208 @@
+"""Self-learning: map, induce a dictionary with the map, map again, until the dictionary no longer gets better.
+
+Artetxe, Labaka & Agirre 2018, "A robust self-learning method for fully unsupervised cross-lingual mappings of word
+embeddings". A random part of the candidates is left out in every round, at first most of them, so that the search does
+not settle in the first dictionary that supports itself.
+
+The paper draws for every pair of words whether it may be used. Here whole candidate words are left out, anew in every
+round: a translation is available with the same probability, and similarities are computed only for what is used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.aligners.base import Problem
+from isoglot.aligners.closed_form.procrustes import procrustes
+from isoglot.criteria import semantic_criterion
+from isoglot.errors import ConfigError
+from isoglot.retrieval import BACKENDS, EUCLIDEAN_SCORES, Retriever, check_score
+from isoglot.settings import check_settings
+from isoglot.spaces import FloatMatrix, IntVector
+
+__all__ = ["SelfLearning", "annealed", "induce_pairs", "learn_dictionary", "similarity_start"]
+
+#: By this share of the rounds of `annealed` all candidates are available.
+_ALL_AVAILABLE = 0.7
+
+
+@dataclasses.dataclass(frozen=True)
+class SelfLearning:
+    """How the rounds go.
+
+    Args:
+        cutoff: only the most frequent words of each side take part.
+        neighbourhood: over how many neighbours CSLS takes its means.
+        keep: share of the candidates available at the start; `grow` multiplies it whenever `patience` rounds brought
+            nothing, until all are.
+        threshold: by how much the mean similarity of the dictionary must rise to count as better.
+        rounds: never more than these.
+        backend: search backend: "auto" is int8 where the processor has it, "exact" leaves nothing to chance.
+        score: how translations are sought, see `isoglot.retrieval.Retriever`.
+    """
+
+    cutoff: int = 20_000
+    neighbourhood: int = 10
+    keep: float = 0.1
+    grow: float = 2.0
+    patience: int = 10
+    threshold: float = 1e-6
+    rounds: int = 1000
+    backend: str = "auto"
+    score: str = "csls"
+
+    def __post_init__(self) -> None:
+        check_settings(self, {"backend": BACKENDS, "neighbourhood": "[1, inf)"}, otherwise="(-inf, inf)")
+        check_score(self.score)
+        if not 0 < self.keep <= 1 or self.grow <= 1:
+            raise ConfigError(f"keep must be in (0, 1] and grow above 1, got {self.keep} and {self.grow}")
+        if self.cutoff < 1 or self.patience < 1 or self.rounds < 1:
+            raise ConfigError("cutoff, patience and rounds must be at least 1")
+
+
+def learn_dictionary(
+    problem: Problem, pairs: IntVector, settings: SelfLearning, *, seed: int, fixed: IntVector | None = None
+) -> tuple[IntVector, dict[str, float]]:
+    """From a first dictionary (p, 2) to the last one; `fixed` pairs are added to it in every round.
+
+    Returns the dictionary of the best round with all candidates available, and what is worth knowing of the way there.
+    """
+    X, Y = problem.X[: settings.cutoff], problem.Y[: settings.cutoff]
+    keep, stale, first, best = settings.keep, 0, 0, -np.inf
+    best_pairs = pairs
+    saved = problem.checkpoint.load()
+    if saved is not None:
+        pairs, best_pairs = saved.tensors["pairs"], saved.tensors["best_pairs"]
+        keep, best = (float(value) for value in saved.tensors["numbers"])
+        first, stale = saved.step, int(saved.facts["stale"])
+    done = first
+    for done in range(first, settings.rounds):
+        problem.progress(f"self-learning, {keep:.0%} of candidates", stale, settings.patience)
+        used = pairs if fixed is None else np.concatenate([pairs, fixed])
+        W = procrustes(problem.X[used[:, 0]], problem.Y[used[:, 1]])
+        rng = np.random.default_rng([seed, done])
+        pairs, similarity = induce_pairs(X @ W, Y, keep, rng, settings)
+        if similarity >= best + settings.threshold:
+            best, stale, best_pairs = similarity, 0, pairs
+        else:
+            stale += 1
+        if stale >= settings.patience:
+            if keep >= 1:
+                break
+            # Similarities with more candidates are higher: earlier ones say nothing any more.
+            keep, stale, best = min(1.0, keep * settings.grow), 0, -np.inf
+        problem.checkpoint.save(
+            done + 1,
+            {"pairs": pairs, "best_pairs": best_pairs, "numbers": np.array([keep, best])},
+            {"stale": stale},
+        )
+    problem.progress("self-learning", 1, 1)
+    return best_pairs, {"rounds": done + 1, "dictionary": len(best_pairs), "similarity": round(float(best), 6)}
+
+
+def annealed(
+    X: FloatMatrix,
+    Y: FloatMatrix,
+    W: FloatMatrix,
+    *,
+    seed: int,
+    rounds: int = 20,
+    first: int = 0,
+    available: float = 0.1,
+    score: str = "csls",
+    after: Callable[[int, FloatMatrix], None] = lambda done, W: None,
+) -> FloatMatrix:
+    """Self-learning of a rotation W (d, d) in a fixed number of rounds, from round `first` on.
+
+    The share of candidates grows from `available` to all of them by a constant factor a round, so that there is no
+    waiting for the dictionary to settle: a fraction of the cost of `learn_dictionary`. `after` each round gets the
+    number of rounds done and the map.
+    """
+    settings = SelfLearning(score=score)
+    for step in range(first, rounds):
+        keep = min(1.0, available ** (1 - step / (_ALL_AVAILABLE * rounds)))
+        pairs, _ = induce_pairs(X @ W, Y, keep, np.random.default_rng([seed, step]), settings)
+        W = procrustes(X[pairs[:, 0]], Y[pairs[:, 1]])
+        after(step + 1, W)
+    return W
+
+
+def induce_pairs(
+    X: FloatMatrix, Y: FloatMatrix, keep: float, rng: np.random.Generator, settings: SelfLearning
+) -> tuple[IntVector, float]:
+    """Best CSLS translations of all rows of both sides, among a random share of candidates, and their mean cosine.
+
+    X (n, d) is mapped already. The pairs of both directions follow each other: (n + m, 2). For a Euclidean score the
+    second figure is `semantic_criterion`.
+    """
+    if keep >= 1:
+        retriever = _retriever(X, Y, settings)
+        there, back = (neighbours.indices[:, 0] for neighbours in retriever.top_both(1))
+    else:
+        there = _best_among(X, Y, keep, rng, settings)
+        back = _best_among(Y, X, keep, rng, settings)
+    forward = np.stack([np.arange(len(X)), there], axis=1)
+    backward = np.stack([back, np.arange(len(Y))], axis=1)
+    pairs = np.concatenate([forward, backward])
+    if settings.score in EUCLIDEAN_SCORES:
+        return pairs, semantic_criterion(X[pairs[:, 0]], Y[pairs[:, 1]], settings.score)
+    return pairs, _mean_cosine(X, Y, pairs)
+
+
+def similarity_start(X: FloatMatrix, Y: FloatMatrix, words: int = 4000, *, score: str = "csls") -> IntVector:
+    """A first dictionary from nothing but the two sets of vectors.
+
+    Each word is described by its sorted similarities to all words of its language: translations have similar lists.
+    Section 3.2 of the paper, with the square root of the similarity matrix. For a Euclidean score the lists are of
+    distances, and compared by distance: similarities at unit length tell words of few dimensions apart by their
+    direction only.
+    """
+    size = min(words, len(X), len(Y))
+    describe, compared = _sorted_similarities, "csls"
+    if score in EUCLIDEAN_SCORES:
+        describe, compared = _sorted_distances, "csls-euclidean"
+    retriever = Retriever(describe(X[:size]), describe(Y[:size]), score=compared, neighbourhood=10)
+    there, back = (neighbours.indices[:, 0] for neighbours in retriever.top_both(1))
+    own = np.arange(size)
+    return np.concatenate([np.stack([own, there], axis=1), np.stack([back, own], axis=1)])
+
+
+def _best_among(
+    X: FloatMatrix, Y: FloatMatrix, keep: float, rng: np.random.Generator, settings: SelfLearning
+) -> npt.NDArray[np.int64]:
+    """The best row of Y for each row of X, among a random share of Y's rows."""
+    available = np.sort(rng.choice(len(Y), max(1, round(keep * len(Y))), replace=False))
+    chosen: npt.NDArray[np.int64] = available[_retriever(X, Y[available], settings).top(1).indices[:, 0]]
+    return chosen
+
+
+def _retriever(X: FloatMatrix, Y: FloatMatrix, settings: SelfLearning) -> Retriever:
+    return Retriever(X, Y, score=settings.score, neighbourhood=settings.neighbourhood, backend=settings.backend)
+
+
+def _sorted_similarities(X: FloatMatrix) -> FloatMatrix:
+    U, s, _ = np.linalg.svd(X, full_matrices=False)
+    similarities = np.sort((U * s) @ U.T, axis=1).astype(np.float32)
+    similarities /= np.maximum(np.linalg.norm(similarities, axis=1, keepdims=True), 1e-9)
+    similarities -= similarities.mean(axis=0)
+    return similarities
+
+
+def _sorted_distances(X: FloatMatrix) -> FloatMatrix:
+    # Squares by way of the product: all differences would take d times the memory.
+    centred = X - X.mean(axis=0, dtype=np.float64)
+    halves = np.einsum("ij,ij->i", centred, centred) / 2
+    squares = 2 * (halves[:, None] + halves - centred @ centred.T)
+    distances: FloatMatrix = np.sort(np.sqrt(np.maximum(squares, 0)), axis=1).astype(np.float32)
+    return distances
+
+
+def _mean_cosine(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector) -> float:
+    norms_x, norms_y = (np.sqrt(np.einsum("ij,ij->i", M, M)) for M in (X, Y))
+    products = np.einsum("ij,ij->i", X[pairs[:, 0]], Y[pairs[:, 1]])
+    lengths = np.maximum(norms_x[pairs[:, 0]] * norms_y[pairs[:, 1]], 1e-12)
+    return float(np.mean(products / lengths, dtype=np.float64))

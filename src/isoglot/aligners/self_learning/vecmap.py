@@ -1,0 +1,189 @@
+"""The VecMap family: mapping in steps, from a dictionary, a few seeds, words spelled alike, or nothing.
+
+Artetxe, Labaka & Agirre 2018a ("Generalizing and improving bilingual word embedding mappings with a multi-step
+framework of linear transformations") and 2018b ("A robust self-learning method for fully unsupervised cross-lingual
+mappings of word embeddings").
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import ClassVar, get_args
+
+import numpy as np
+
+from isoglot.aligners.alignment import Alignment, LinearAlignment
+from isoglot.aligners.base import Aligner, Problem, method
+from isoglot.aligners.closed_form.mapping_steps import Dewhiten, MappingSteps, map_in_steps
+from isoglot.aligners.self_learning.rounds import SelfLearning, learn_dictionary, similarity_start
+from isoglot.aligners.verdict import judged
+from isoglot.errors import LexiconError
+from isoglot.settings import Limits
+from isoglot.spaces import IntVector
+
+__all__ = ["VecMap", "VecMapIdentical", "VecMapSemi", "VecMapUnsupervised"]
+
+_PAPER = "Artetxe et al. 2018a"
+_SELF_LEARNING = "Artetxe et al. 2018b"
+
+
+@dataclasses.dataclass(frozen=True)
+class _Stepwise(Aligner):
+    """Settings of the mapping steps, which all members of the family share; see `MappingSteps`."""
+
+    whiten: bool = True
+    src_reweight: float = 0.5
+    tgt_reweight: float = 0.5
+    src_dewhiten: Dewhiten = "src"
+    tgt_dewhiten: Dewhiten = "tgt"
+    dimensions: int = 0
+
+    limits: ClassVar[Limits] = {"src_dewhiten": get_args(Dewhiten), "tgt_dewhiten": get_args(Dewhiten)}
+
+    def keeping_target(self) -> _Stepwise:
+        """All re-weighting is the source's, and the target is only rotated.
+
+        To undo the target's share would undo the source's as well: directions in which the languages do not agree
+        would then count as much as any, which is noise if pairs are few.
+        """
+        weight = self.src_reweight + self.tgt_reweight
+        return dataclasses.replace(self, src_reweight=weight, tgt_reweight=0.0, tgt_dewhiten="tgt")
+
+    def _mapped(self, problem: Problem, pairs: IntVector, info: dict[str, float]) -> LinearAlignment:
+        steps = MappingSteps(
+            self.whiten, self.src_reweight, self.tgt_reweight, self.src_dewhiten, self.tgt_dewhiten, self.dimensions
+        )
+        W_src, W_tgt = map_in_steps(problem.X[pairs[:, 0]], problem.Y[pairs[:, 1]], steps)
+        return LinearAlignment.learned(W_src=W_src, W_tgt=W_tgt, info=info)
+
+
+@method(
+    "vecmap",
+    "whiten, rotate, re-weight, de-whiten, from a dictionary",
+    supervision="supervised",
+    linear=True,
+    cost="a few products of the pairs and SVDs: O(n d² + d³)",
+    paper=_PAPER,
+)
+@dataclasses.dataclass(frozen=True)
+class VecMap(_Stepwise):
+    """The supervised member: the steps once, on the given pairs."""
+
+    def _fit(self, problem: Problem) -> Alignment:
+        return self._mapped(problem, problem.pairs, {})
+
+
+@dataclasses.dataclass(frozen=True)
+class _SelfLearned(_Stepwise):
+    """Settings of the rounds; see `SelfLearning`."""
+
+    cutoff: int = 20_000
+    neighbourhood: int = 10
+    keep: float = 0.1
+    grow: float = 2.0
+    patience: int = 10
+    threshold: float = 1e-6
+    rounds: int = 1000
+    backend: str = "auto"
+
+    limits: ClassVar[Limits] = {
+        "cutoff": "[1, inf)",
+        "neighbourhood": "[1, inf)",
+        "keep": "(0, 1]",
+        "grow": "(1, inf)",
+        "patience": "[1, inf)",
+        "rounds": "[1, inf)",
+    }
+
+    def _learned(self, problem: Problem, start: IntVector, fixed: IntVector | None = None) -> Alignment:
+        settings = SelfLearning(
+            self.cutoff,
+            self.neighbourhood,
+            self.keep,
+            self.grow,
+            self.patience,
+            self.threshold,
+            self.rounds,
+            self.backend,
+        )
+        pairs, facts = learn_dictionary(problem, start, settings, seed=self.seed, fixed=fixed)
+        mapped = self._mapped(problem, pairs if fixed is None else np.concatenate([pairs, fixed]), facts)
+        if len(problem.pairs):
+            return mapped
+        verdict = judged(problem, mapped.W_src, mapped.W_tgt, seed=self.seed)
+        return dataclasses.replace(mapped, info={**mapped.info, **verdict.info})
+
+
+@method(
+    "vecmap-semi",
+    "self-learning from a small dictionary",
+    supervision="supervised",
+    linear=True,
+    cost="tens to hundreds of rounds, each a search over the 20,000 most frequent words",
+    paper=_SELF_LEARNING,
+    iterative=True,
+)
+@dataclasses.dataclass(frozen=True)
+class VecMapSemi(_SelfLearned):
+    """From seeds to a large dictionary of its own.
+
+    Args:
+        keep_seeds: add the given pairs to the dictionary of every round; the paper only starts from them.
+    """
+
+    keep_seeds: bool = True
+
+    def _fit(self, problem: Problem) -> Alignment:
+        return self._learned(problem, problem.pairs, problem.pairs if self.keep_seeds else None)
+
+
+@method(
+    "vecmap-identical",
+    "self-learning from words spelled the same in both languages",
+    supervision="optional",
+    linear=True,
+    cost="tens to hundreds of rounds, each a search over the 20,000 most frequent words",
+    paper=_SELF_LEARNING,
+    iterative=True,
+)
+@dataclasses.dataclass(frozen=True)
+class VecMapIdentical(_SelfLearned):
+    """From words that both vocabularies hold; pairs, where given, join them in the start.
+
+    Without a shared word and without pairs this is an error, not another method.
+    """
+
+    def _fit(self, problem: Problem) -> Alignment:
+        shared: list[tuple[int, int]] = []
+        if problem.words is not None:
+            rows = {word: row for row, word in reversed(list(enumerate(problem.words[1])))}
+            shared = [(row, rows[word]) for row, word in enumerate(problem.words[0]) if word in rows]
+        if not shared and not len(problem.pairs):
+            raise LexiconError("the two vocabularies share no word", remedy="use a dictionary, or vecmap-unsupervised")
+        start = np.array(shared, dtype=np.int64).reshape(-1, 2)
+        return self._learned(problem, np.concatenate([start, problem.pairs]))
+
+
+@method(
+    "vecmap-unsupervised",
+    "self-learning from the shape of the two spaces alone",
+    supervision="unsupervised",
+    linear=True,
+    cost="hundreds of rounds, each a search over the 20,000 most frequent words",
+    paper=_SELF_LEARNING,
+    iterative=True,
+)
+@dataclasses.dataclass(frozen=True)
+class VecMapUnsupervised(_SelfLearned):
+    """From nothing: words are first matched by their sorted similarities to their own language.
+
+    Args:
+        start_words: how many of the most frequent words take part in the start.
+    """
+
+    start_words: int = 4000
+
+    limits: ClassVar[Limits] = {"start_words": "[1, inf)"}
+
+    def _fit(self, problem: Problem) -> Alignment:
+        return self._learned(problem, similarity_start(problem.X, problem.Y, self.start_words))

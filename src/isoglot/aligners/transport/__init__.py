@@ -1,0 +1,1 @@
+"""Maps found together with a matching of words, by optimal transport."""

@@ -1,0 +1,1 @@
+"""Maps tuned step by step for a retrieval criterion."""

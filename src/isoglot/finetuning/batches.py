@@ -1,0 +1,396 @@
+"""The data of a training batch: padded tokens, each told the word that it belongs to.
+
+Batches are of three kinds: parallel sentences, blocks of running text, and words alone with static vectors.
+
+Windows, by which `isoglot.encoders` reads long text, have no place in training: a sentence that is longer than the
+model takes is cut after the last word that fits. Hidden states of a side are pooled to one vector a word without a loop
+over sentences or tokens.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoglot.encoders import POOLINGS, Tokens, check_pooling
+from isoglot.errors import InputError, ShapeError
+from isoglot.wordalign import WordLinks
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = [
+    "Batch",
+    "Drawn",
+    "Encoded",
+    "PairBatch",
+    "Side",
+    "TextBatch",
+    "WordBatch",
+    "make_pair",
+    "make_side",
+    "side_of_rows",
+    "word_vectors",
+]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Side:
+    """The sentences of one language.
+
+    Args:
+        ids: tokens (B, T), padded.
+        mask: (B, T), true for tokens, special ones too, false for padding.
+        words: (B, T), the number of the word that a token belongs to; -1 for special tokens and padding.
+        counts: (B,), words of each sentence.
+        idf: (B, n), how telling each word is, for objectives that weigh words; n is the largest count.
+    """
+
+    ids: Tensor
+    mask: Tensor
+    words: Tensor
+    counts: Tensor
+    idf: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        shape = tuple(self.ids.shape)
+        if len(shape) != 2 or any(tuple(one.shape) != shape for one in (self.mask, self.words)):
+            raise ShapeError(f"ids, mask and words must be (B, T), not {shape} and others", where="Side")
+        if tuple(self.counts.shape) != shape[:1] or (self.idf is not None and len(self.idf) != shape[0]):
+            raise ShapeError(f"counts and idf must be of {shape[0]} sentences", where="Side")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def longest(self) -> int:
+        """Words of the longest sentence."""
+        return int(self.counts.max()) if len(self.counts) else 0
+
+    def to(self, device: Any) -> Side:
+        """The same on another device."""
+        return Side(**{field.name: _moved(getattr(self, field.name), device) for field in dataclasses.fields(self)})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PairBatch:
+    """Sentences and their translations. A batch is of one pair of languages: each has transports of its own.
+
+    Args:
+        pair: name of the pair, such as "de-en".
+        links: sentence number, source word and target word of each one-to-one link, three tensors (l,).
+    """
+
+    pair: str
+    src: Side
+    tgt: Side
+    links: tuple[Tensor, Tensor, Tensor] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.src) != len(self.tgt):
+            raise ShapeError(f"{len(self.src)} source and {len(self.tgt)} target sentences", where=self.pair)
+        if self.links is None:
+            return
+        if len({tuple(one.shape) for one in self.links}) != 1 or self.links[0].ndim != 1:
+            raise ShapeError("links are three tensors of equal length", where=self.pair)
+        # On a graphics card the look at the numbers would wait for all that goes on there.
+        if self.links[0].device.type == "cpu" and len(self.links[0]):
+            sentence, *words = self.links
+            if sentence.min() < 0 or sentence.max() >= len(self.src):
+                raise InputError(f"a link of a sentence that is none of {len(self.src)}", where=self.pair)
+            for word, side in zip(words, (self.src, self.tgt), strict=True):
+                if word.min() < 0 or (word >= side.counts[sentence]).any():
+                    raise InputError("a link points past the end of its sentence", where=self.pair)
+
+    def __len__(self) -> int:
+        return len(self.src)
+
+    @property
+    def name(self) -> str:
+        """For logs."""
+        return self.pair
+
+    @property
+    def tokens(self) -> int:
+        """Of both sides, without padding."""
+        return int(self.src.mask.sum() + self.tgt.mask.sum())
+
+    def to(self, device: Any) -> PairBatch:
+        """The same on another device."""
+        links = self.links
+        if links is not None:
+            links = (_moved(links[0], device), _moved(links[1], device), _moved(links[2], device))
+        return PairBatch(self.pair, self.src.to(device), self.tgt.to(device), links)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TextBatch:
+    """Blocks of running text of one language; every token that is not special counts as a word."""
+
+    lang: str
+    side: Side
+
+    def __len__(self) -> int:
+        return len(self.side)
+
+    @property
+    def name(self) -> str:
+        """For logs."""
+        return f"text {self.lang}"
+
+    @property
+    def tokens(self) -> int:
+        """Without padding."""
+        return int(self.side.mask.sum())
+
+    def to(self, device: Any) -> TextBatch:
+        """The same on another device."""
+        return TextBatch(self.lang, self.side.to(device))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class WordBatch:
+    """Words, each alone, and their static vectors (B, k), which need not have the encoder's dimensions."""
+
+    side: Side
+    vectors: Tensor
+
+    def __post_init__(self) -> None:
+        if self.vectors.ndim != 2 or len(self.vectors) != len(self.side):
+            raise ShapeError(f"{len(self.side)} words, vectors of shape {tuple(self.vectors.shape)}", where="words")
+
+    def __len__(self) -> int:
+        return len(self.side)
+
+    @property
+    def name(self) -> str:
+        """For logs."""
+        return "words"
+
+    @property
+    def tokens(self) -> int:
+        """Without padding."""
+        return int(self.side.mask.sum())
+
+    def to(self, device: Any) -> WordBatch:
+        """The same on another device."""
+        return WordBatch(self.side.to(device), _moved(self.vectors, device))
+
+
+Batch = PairBatch | TextBatch | WordBatch
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Drawn:
+    """A batch as the model sees it and as text.
+
+    Args:
+        texts: its sentences ("src" and "tgt"), "lines" or "words", to look at if something goes wrong.
+        share: what its loss is multiplied with in the loss of a step.
+    """
+
+    batch: Batch
+    texts: Mapping[str, Sequence[str]]
+    share: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Encoded:
+    """What a model makes of a side: hidden states (B, T, d), one a token."""
+
+    hidden: Tensor
+    side: Side
+
+    def __post_init__(self) -> None:
+        if self.hidden.ndim != 3 or self.hidden.shape[:2] != self.side.ids.shape:
+            raise ShapeError(
+                f"hidden states of {tuple(self.side.ids.shape)} tokens cannot be {tuple(self.hidden.shape)}",
+                where="hidden",
+            )
+
+    def word_vectors(self, pooling: str = "last") -> tuple[Tensor, Tensor]:
+        """One vector a word, see `word_vectors`."""
+        return word_vectors(self.hidden, self.side, pooling)
+
+    def sentence_vectors(self) -> Tensor:
+        """The mean of all tokens (B, d), special ones too: what `isoglot.encoders` takes for a sentence's vector."""
+        return _mean(self.hidden, self.side.mask.long() - 1, 1)[:, 0]
+
+
+def word_vectors(hidden: Tensor, side: Side, pooling: str = "last") -> tuple[Tensor, Tensor]:
+    """Vectors (B, n, d) of the words of each sentence and their mask (B, n); n is the largest number of words.
+
+    Padding is 0. Half precision becomes single here, as losses of it would be too coarse.
+
+    Args:
+        pooling: the vector of a word's "last" token, of its "first", or the "mean" of them all.
+
+    >>> import torch
+    >>> words = torch.tensor([[-1, 0, 0, 1, -1], [-1, 0, -1, -1, -1]])
+    >>> side = Side(torch.zeros_like(words), torch.ones_like(words).bool(), words, torch.tensor([2, 1]))
+    >>> vectors, mask = word_vectors(torch.arange(10.0).view(2, 5, 1), side)
+    >>> vectors[..., 0].tolist(), mask.tolist()
+    ([[2.0, 3.0], [6.0, 0.0]], [[True, True], [True, False]])
+    >>> word_vectors(torch.arange(10.0).view(2, 5, 1), side, "mean")[0][..., 0].tolist()
+    [[1.5, 3.0], [6.0, 0.0]]
+    """
+    import torch
+
+    check_pooling(pooling, POOLINGS)
+    n, (B, T, d) = side.longest, hidden.shape
+    mask = torch.arange(n, device=hidden.device) < side.counts[:, None]
+    if pooling == "mean":
+        return _mean(hidden, side.words, n), mask
+    # Of every word the largest (smallest) position of its tokens; tokens of no word meet in column 0.
+    positions = torch.arange(T, device=hidden.device).expand(B, T)
+    best = positions.new_zeros(B, n + 1)
+    reduce = "amax" if pooling == "last" else "amin"
+    best = best.scatter_reduce(1, side.words + 1, positions, reduce, include_self=False)[:, 1:]
+    rows = best + T * torch.arange(B, device=hidden.device)[:, None]
+    chosen = _full(hidden.flatten(0, 1).index_select(0, rows.flatten())).view(B, n, d)
+    return torch.where(mask[..., None], chosen, 0), mask
+
+
+def make_side(
+    tokenizer: Any, sentences: Sequence[Sequence[str]], max_length: int, *, idf: Mapping[str, float] | None = None
+) -> Side:
+    """Sentences of words as padded tokens, at most `max_length` of them with the special ones.
+
+    Of a longer sentence the words that fit whole are kept, of a first word that does not fit its beginning.
+
+    Args:
+        tokenizer: one of transformers.
+        idf: by word, see `isoglot.finetuning.inverse_frequencies`; words it lacks weigh as much as its rarest.
+    """
+    import torch
+
+    tokens = Tokens(tokenizer, max_length, 0)
+    if tokenizer.pad_token_id is None:
+        raise InputError("the tokenizer has no padding token", remedy="name an encoder like BERT")
+    _check_sentences(sentences)
+    rows: list[list[int]] = []
+    numbers: list[list[int]] = []
+    counts: list[int] = []
+    for parts in tokens.of_words(sentences):
+        ends = list(accumulate(len(part) for part in parts))
+        kept = parts[: sum(end <= tokens.room for end in ends)] or [part[: tokens.room] for part in parts[:1]]
+        rows.append([*tokens.prefix, *chain.from_iterable(kept), *tokens.suffix])
+        inner = [number for number, part in enumerate(kept) for _ in part]
+        numbers.append([-1] * len(tokens.prefix) + inner + [-1] * len(tokens.suffix))
+        counts.append(len(kept))
+    table = None
+    if idf is not None:
+        rarest = max(idf.values(), default=1.0)
+        kept_words = (word for own, count in zip(sentences, counts, strict=True) for word in own[:count])
+        there = _filled(counts)
+        table = np.zeros(there.shape, dtype=np.float32)
+        table[there] = [idf.get(word, rarest) for word in kept_words]
+    side = side_of_rows(rows, numbers, counts, int(tokenizer.pad_token_id))
+    return side if table is None else dataclasses.replace(side, idf=torch.from_numpy(table))
+
+
+def side_of_rows(
+    rows: Sequence[Sequence[int]], words: Sequence[Sequence[int]], counts: Sequence[int], pad: int
+) -> Side:
+    """Rows of tokens, and of the numbers of their words, as a padded side.
+
+    >>> side_of_rows([[2, 7, 3], [2, 3]], [[-1, 0, -1], [-1, -1]], [1, 0], pad=0).ids.tolist()
+    [[2, 7, 3], [2, 3, 0]]
+    """
+    import torch
+
+    mask = _filled([len(row) for row in rows])
+    ids, numbers = np.full(mask.shape, pad, dtype=np.int64), np.full(mask.shape, -1, dtype=np.int64)
+    ids[mask] = list(chain.from_iterable(rows))
+    numbers[mask] = list(chain.from_iterable(words))
+    return Side(
+        torch.from_numpy(ids),
+        torch.from_numpy(mask),
+        torch.from_numpy(numbers),
+        torch.tensor(counts, dtype=torch.long),
+    )
+
+
+def make_pair(
+    tokenizer: Any,
+    src: Sequence[Sequence[str]],
+    tgt: Sequence[Sequence[str]],
+    max_length: int,
+    *,
+    pair: str = "",
+    links: Sequence[WordLinks] | None = None,
+    idf: tuple[Mapping[str, float], Mapping[str, float]] | None = None,
+) -> PairBatch:
+    """A batch of sentences and their translations.
+
+    Of the links the sure ones are taken whose words have no other sure link; those to words that were cut off are
+    left out.
+
+    Args:
+        pair: name of the pair of languages.
+        links: between the words of each sentence pair.
+        idf: of the words of the source and of the target language.
+    """
+    import torch
+
+    if not len(src) == len(tgt) == len(tgt if links is None else links):
+        raise ShapeError(
+            f"{len(src)} source and {len(tgt)} target sentences, links of {'-' if links is None else len(links)}",
+            where=pair,
+        )
+    idfs = (None, None) if idf is None else idf
+    sides = [make_side(tokenizer, own, max_length, idf=one) for own, one in zip((src, tgt), idfs, strict=True)]
+    found: list[tuple[int, int, int]] = []
+    for number, own in enumerate(links or ()):
+        past = sorted((i, j) for i, j in own.sure if i >= len(src[number]) or j >= len(tgt[number]))
+        if past:
+            lengths = f"{len(src[number])} and {len(tgt[number])}"
+            raise InputError(
+                f"the link {past[0][0]}-{past[0][1]} points past sentences of {lengths} words",
+                where=f"{pair}: sentence pair {number + 1} of the batch",
+                remedy="was the text split in another way?",
+            )
+        i_counts, j_counts = Counter(i for i, _ in own.sure), Counter(j for _, j in own.sure)
+        n, m = int(sides[0].counts[number]), int(sides[1].counts[number])
+        found += [(number, i, j) for i, j in sorted(own.sure) if i_counts[i] == 1 == j_counts[j] and i < n and j < m]
+    table = torch.tensor(found, dtype=torch.long).view(-1, 3)
+    triple = (table[:, 0].contiguous(), table[:, 1].contiguous(), table[:, 2].contiguous())
+    return PairBatch(pair, sides[0], sides[1], None if links is None else triple)
+
+
+def _mean(hidden: Tensor, rows: Tensor, n: int) -> Tensor:
+    """Means (B, n, d) of the tokens whose `rows` (B, T) are 0, ..., n - 1; those at -1 count nowhere."""
+    import torch
+
+    B, T, d = hidden.shape
+    # One row more a sentence takes what is not counted.
+    places = (rows % (n + 1) + (n + 1) * torch.arange(B, device=hidden.device)[:, None]).flatten()
+    tokens = _full(hidden.flatten(0, 1))
+    sums = tokens.new_zeros(B * (n + 1), d).index_add(0, places, tokens)
+    sizes = tokens.new_zeros(B * (n + 1)).index_add(0, places, tokens.new_ones(B * T))
+    return (sums / sizes.clamp_min(1)[:, None]).view(B, n + 1, d)[:, :n]
+
+
+def _full(vectors: Tensor) -> Tensor:
+    """At least in single precision."""
+    return vectors if vectors.element_size() >= 4 else vectors.float()
+
+
+def _moved(tensor: Any, device: Any) -> Any:
+    return tensor if tensor is None else tensor.to(device, non_blocking=True)
+
+
+def _filled(lengths: Sequence[int]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """A mask with so many places taken in each row."""
+    return np.arange(max(lengths, default=0)) < np.array(lengths, dtype=np.int64)[:, None]
+
+
+def _check_sentences(sentences: Sequence[Sequence[str]]) -> None:
+    for number, words in enumerate(sentences, start=1):
+        if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+            raise InputError("sentences come as lists of words", where=f"sentence {number} of the batch")

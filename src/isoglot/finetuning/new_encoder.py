@@ -1,0 +1,191 @@
+"""A new, small encoder for some languages: its own vocabulary of word pieces, and random weights to be trained.
+
+For machines without a downloaded model. The vocabulary is a unigram model over all languages (Kudo 2018), each with as
+many lines as the others, so that none is cut into letters; the network is a small BERT with its head for masked tokens.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isoglot.encoders import ENCODER_FOLDER, quiet
+from isoglot.errors import ConfigError, InputError, MissingExtraError
+from isoglot.finetuning.piece_vectors import piece_vectors
+from isoglot.progress import Progress, silent
+from isoglot.settings import check_settings
+
+__all__ = ["FreshEncoder", "make_encoder"]
+
+SPECIAL = {
+    "pad_token": "[PAD]",
+    "unk_token": "[UNK]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
+
+
+#: Standard deviation of the first vectors of word pieces; random ones have .02.
+_WARM_SPREAD = 0.04
+#: Text with no more capitals than this, as a share of letters that have two cases, is lower-cased; looked for in so
+#: many lines of each language.
+_FEW_CAPITALS, _CASE_LINES = 0.001, 2000
+
+
+@dataclasses.dataclass(frozen=True)
+class FreshEncoder:
+    """How large the new encoder is.
+
+    Args:
+        vocabulary: word pieces of all languages together, at most.
+        layers, width, heads: of the network; its inner layers are four times as wide.
+        longest: tokens that it takes at once.
+        lower: whether it reads everything in lower case; None: if the text is written so. An encoder that has learned
+            from lower-cased text alone knows no capital, and would read a sentence that begins with one badly.
+        lines: of each language that the vocabulary is learned from, at most.
+        warm: passes of skip-gram over these lines, which give word pieces their first vectors; 0 for random ones.
+    """
+
+    vocabulary: int = 16_000
+    layers: int = 4
+    width: int = 256
+    heads: int = 4
+    longest: int = 128
+    lower: bool | None = None
+    lines: int = 100_000
+    warm: int = 5
+
+    def __post_init__(self) -> None:
+        check_settings(self, otherwise="(-inf, inf)")
+        for name, least in (
+            ("vocabulary", 100),
+            ("layers", 1),
+            ("width", 8),
+            ("heads", 1),
+            ("longest", 8),
+            ("lines", 1),
+            ("warm", 0),
+        ):
+            if getattr(self, name) < least:
+                raise ConfigError(f"must be at least {least}, not {getattr(self, name)}", where=name)
+        if self.width % self.heads:
+            raise ConfigError(f"{self.heads} heads cannot share {self.width} dimensions", where="heads")
+
+
+def make_encoder(
+    folder: str | Path,
+    texts: Mapping[str, Sequence[str]],
+    size: FreshEncoder = FreshEncoder(),
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Path:
+    """Write a folder that transformers loads, with random weights.
+
+    Args:
+        texts: lines of each language.
+
+    >>> import tempfile
+    >>> lines = {"en": ["a cat sat on a mat", "the cat"] * 50, "fr": ["un chat sur le tapis", "le chat"] * 50}
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     made = make_encoder(f"{place}/new", lines, FreshEncoder(vocabulary=100, layers=1, width=8, heads=2))
+    ...     sorted(path.name for path in made.iterdir())
+    ['config.json', 'isoglot.json', 'model.safetensors', 'tokenizer.json', 'tokenizer_config.json']
+    """
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise MissingExtraError("transformers and torch", "training", "making an encoder") from error
+    if not texts or not all(len(lines) for lines in texts.values()):
+        raise InputError("an encoder needs text of at least one language")
+    progress("learning word pieces", 0, 1)
+    chosen = _balanced(texts, size.lines, seed)
+    lower = _all_lower(chosen) if size.lower is None else size.lower
+    tokenizer = _tokenizer((line for lines in chosen.values() for line in lines), size, lower)
+    progress("learning word pieces", 1, 1)
+    config = transformers.BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=size.width,
+        num_hidden_layers=size.layers,
+        num_attention_heads=size.heads,
+        intermediate_size=4 * size.width,
+        max_position_embeddings=size.longest,
+        type_vocab_size=1,
+        pad_token_id=tokenizer.pad_token_id,
+        # Short runs over much text learn too little rather than too much by heart.
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
+    # The caller's own random numbers are as they were when we are done.
+    with torch.random.fork_rng(devices=[]), ENCODER_FOLDER.replacing(folder) as temporary, quiet():
+        torch.manual_seed(seed)
+        network: Any = transformers.BertForMaskedLM(config)
+        if size.warm:
+            rows, vectors = piece_vectors(tokenizer, chosen, size.width, epochs=size.warm, seed=seed, progress=progress)
+            vectors *= _WARM_SPREAD / vectors.std()
+            with torch.no_grad():
+                network.get_input_embeddings().weight[torch.from_numpy(rows)] = torch.from_numpy(vectors)
+        network.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+    return Path(folder)
+
+
+def _balanced(texts: Mapping[str, Sequence[str]], most: int, seed: int) -> dict[str, list[str]]:
+    """Equally many lines of each language, from all over its text."""
+    each = min(most, *(len(lines) for lines in texts.values()))
+    found = {}
+    for number, (lang, lines) in enumerate(texts.items()):
+        rows = np.random.default_rng([seed, number]).choice(len(lines), size=each, replace=False)
+        found[lang] = [lines[int(row)] for row in np.sort(rows)]
+    return found
+
+
+def _all_lower(texts: Mapping[str, Sequence[str]]) -> bool:
+    """Whether some language has small letters, and none has more than a few capitals by mistake.
+
+    >>> _all_lower({"en": ["a cat sat"]}), _all_lower({"en": ["a cat sat"], "de": ["eine Katze"]})
+    (True, False)
+    >>> _all_lower({"zh": ["猫"]})
+    False
+    """
+    any_small = False
+    for lines in texts.values():
+        sample = "".join(itertools.islice(lines, _CASE_LINES))
+        small, capital = sum(map(str.islower, sample)), sum(map(str.isupper, sample))
+        if capital > _FEW_CAPITALS * (small + capital):
+            return False
+        any_small |= small > 0
+    return any_small
+
+
+def _tokenizer(lines: Iterator[str], size: FreshEncoder, lower: bool) -> Any:
+    from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = Tokenizer(models.Unigram())
+    steps = [normalizers.NFKC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()]
+    tokenizer.normalizer = normalizers.Sequence([*steps, normalizers.Lowercase()] if lower else steps)
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Metaspace(), pre_tokenizers.Punctuation()])
+    tokenizer.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=size.vocabulary, special_tokens=list(SPECIAL.values()), unk_token="[UNK]", show_progress=False
+    )
+    tokenizer.train_from_iterator(lines, trainer)
+    # Sums are made in an order that changes from run to run, and so do the last digits of scores.
+    learned = json.loads(tokenizer.to_str())["model"]
+    first, others = learned["vocab"][: len(SPECIAL)], learned["vocab"][len(SPECIAL) :]
+    ranked = sorted(((piece, round(score, 9)) for piece, score in others), key=lambda one: (-one[1], one[0]))
+    tokenizer.model = models.Unigram([*map(tuple, first), *ranked], learned["unk_id"], False)
+    first, last = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]", first), ("[SEP]", last)]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=size.longest, **SPECIAL)

@@ -1,0 +1,89 @@
+"""Linked words shall be closer to each other than to other words of the batch (Wu & Dredze 2020).
+
+With B links between words s_i and t_i of the batch, cosines as similarities and a temperature T, the weak variant asks
+for this among the words of the other language only:
+
+    -1 / 2B  sum_i  log exp(cos(s_i, t_i) / T) / sum_j exp(cos(s_i, t_j) / T)
+                  + log exp(cos(s_i, t_i) / T) / sum_j exp(cos(s_j, t_i) / T)
+
+The strong one asks for it among the words of both languages, H = {s_1, ..., s_B, t_1, ..., t_B}:
+
+    -1 / 2B  sum_(h in H)  log exp(cos(h, h') / T) / sum_(k in H, k != h) exp(cos(h, k) / T)
+
+where h' is the word that h is linked to. The paper puts a small network between encoder and loss and throws it away
+afterwards; that would be a part of the model, not of the loss.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING
+
+from isoglot.encoders import POOLINGS
+from isoglot.finetuning.objectives.base import EncodedBatch, Objective, ObjectiveInfo
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["VARIANTS", "Contrastive", "in_batch"]
+
+VARIANTS = ("weak", "strong")
+
+
+@dataclasses.dataclass(frozen=True)
+class Contrastive(Objective):
+    """The mean over linked words, of both languages, of the loss above.
+
+    Args:
+        variant: "strong" or "weak".
+        temperature: the smaller, the more the closest of the other words count.
+        pooling: the vector of a word is that of its "last" token, of its "first", or the "mean".
+
+    >>> Contrastive(variant="weak").temperature
+    0.1
+    """
+
+    variant: str = "strong"
+    temperature: float = 0.1
+    pooling: str = "last"
+
+    objective = ObjectiveInfo(
+        name="contrastive",
+        summary="bring linked words closer to each other than to other words of the batch",
+        paper="Wu & Dredze 2020",
+        needs=frozenset({"words", "links"}),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.choose("variant", VARIANTS)
+        self.choose("pooling", POOLINGS)
+        self.require("temperature", 0 < self.temperature < math.inf, "must be above 0")
+
+    def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
+        X, Y = batch.linked_words(self.pooling)
+        return in_batch(X, Y, self.temperature, strong=self.variant == "strong"), 2 * len(X)
+
+
+def in_batch(X: Tensor, Y: Tensor, temperature: float, *, strong: bool) -> Tensor:
+    """The sum of the loss over all rows of X and Y (l, d), of which equal ones belong together.
+
+    >>> import torch
+    >>> X = torch.eye(2)
+    >>> round(float(in_batch(X, X, 1.0, strong=False)), 4)  # 4 log(1 + 1 / e)
+    1.253
+    """
+    import torch
+    from torch.nn.functional import cross_entropy, normalize
+
+    # Half precision, as autocast would have it, blurs cosines that are divided by a small temperature.
+    with torch.autocast(X.device.type, enabled=False):
+        X, Y = normalize(X, dim=-1), normalize(Y, dim=-1)
+        own = torch.arange(len(X), device=X.device)
+        if not strong:
+            scores = X @ Y.T / temperature
+            return cross_entropy(scores, own, reduction="sum") + cross_entropy(scores.T, own, reduction="sum")
+        H = torch.cat([X, Y])
+        scores = (H @ H.T / temperature).fill_diagonal_(-math.inf)
+        return cross_entropy(scores, torch.cat([own + len(X), own]), reduction="sum")

@@ -1,0 +1,47 @@
+"""L2: words that translate each other shall have the same vector (Cao et al. 2020)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from isoglot.encoders import POOLINGS
+from isoglot.finetuning.objectives.base import EncodedBatch, Objective, ObjectiveInfo
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["L2"]
+
+
+@dataclasses.dataclass(frozen=True)
+class L2(Objective):
+    """The mean over links of |x - y|^2, x and y the vectors of the linked words.
+
+    Cao et al. take the sum over all links of the corpus; a mean does not depend on how many a batch has.
+
+    Args:
+        pooling: the vector of a word is that of its "last" token, of its "first", or the "mean".
+
+    >>> L2(pooling="frist")
+    Traceback (most recent call last):
+    ...
+    isoglot.errors.ConfigError: l2.pooling: must be one of first, last, mean, not 'frist'
+    """
+
+    pooling: str = "last"
+
+    objective = ObjectiveInfo(
+        name="l2",
+        summary="pull linked words together",
+        paper="Cao et al. 2020",
+        needs=frozenset({"words", "links"}),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.choose("pooling", POOLINGS)
+
+    def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
+        X, Y = batch.linked_words(self.pooling)
+        return (X - Y).square().sum(), len(X)

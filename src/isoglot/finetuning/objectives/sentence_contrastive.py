@@ -1,0 +1,54 @@
+"""A sentence shall be closer to its translation than to those of the other sentences of the batch (InfoNCE).
+
+Oord et al. 2018; InfoXLM (Chi et al. 2021) uses it for sentence pairs, with a queue of older sentences, which are left
+out here: the other sentences of the batch serve. With sentence vectors s_i and t_i and a temperature T it is
+
+    -1 / 2B  sum_i  log exp(cos(s_i, t_i) / T) / sum_j exp(cos(s_i, t_j) / T)
+                  + log exp(cos(s_i, t_i) / T) / sum_j exp(cos(s_j, t_i) / T)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING
+
+from isoglot.finetuning.objectives.base import EncodedBatch, Objective, ObjectiveInfo
+from isoglot.finetuning.objectives.contrastive import in_batch
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["SentenceContrastive"]
+
+
+@dataclasses.dataclass(frozen=True)
+class SentenceContrastive(Objective):
+    """The mean, over sentences of both languages, of the loss above; pairs that lack the words of a side are left out.
+
+    A sentence's vector is the mean of its tokens, special ones too, as `isoglot.encoders` has it.
+
+    Args:
+        temperature: the smaller, the more the closest of the other sentences count.
+
+    >>> SentenceContrastive().temperature
+    0.05
+    """
+
+    temperature: float = 0.05
+
+    objective = ObjectiveInfo(
+        name="sentence_contrastive",
+        summary="bring sentences closer to their translations than to other sentences of the batch",
+        paper="Oord et al. 2018; Chi et al. 2021",
+        needs=frozenset({"sentences"}),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("temperature", 0 < self.temperature < math.inf, "must be above 0")
+
+    def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
+        there = (batch.pair.src.counts > 0) & (batch.pair.tgt.counts > 0)
+        X, Y = batch.encoded("src").sentence_vectors()[there], batch.encoded("tgt").sentence_vectors()[there]
+        return in_batch(X, Y, self.temperature, strong=False), 2 * len(X)

@@ -1,0 +1,71 @@
+"""Words shall vary as their static vectors do, of whatever dimension: deep CCA (Andrew et al. 2013; Hämmerl et al.
+2022)."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING
+
+from isoglot.errors import ConfigError
+from isoglot.finetuning.deep_cca import RELEASED_COMPONENTS, SMALLEST, cca_loss, released_cca_loss
+from isoglot.finetuning.objectives.base import EncodedBatch, Objective, ObjectiveInfo
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["StaticDCCA"]
+
+
+@dataclasses.dataclass(frozen=True)
+class StaticDCCA(Objective):
+    """The sum of 1 - s over the largest canonical correlations s of words in the encoder and their static vectors.
+
+    A word stands alone, and its vector is the mean of its tokens. Only the encoder moves. The whole batch is one item,
+    as correlations are those of all its words; a small batch correlates whatever it holds, so batches are large.
+
+    Args:
+        components: how many correlations count; all, as many as the smaller side has dimensions, by default.
+        regulariser: see `cca_loss`.
+        variant: "correct", or "released": what the code of the paper computes (see `released_cca_loss`; ten components,
+            special tokens in a word's mean), plus a constant, so that it cannot be negative either.
+
+    >>> StaticDCCA(variant="paper")
+    Traceback (most recent call last):
+    ...
+    isoglot.errors.ConfigError: static_dcca.variant: must be one of correct, released, not 'paper'
+    """
+
+    components: int | None = None
+    regulariser: float = 0.1
+    variant: str = "correct"
+
+    objective = ObjectiveInfo(
+        name="static_dcca",
+        summary="correlate words with their static vectors",
+        paper="Hämmerl et al. 2022",
+        needs=frozenset({"static"}),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require("components", self.components is None or self.components >= 1, "must be at least 1")
+        self.require("regulariser", SMALLEST <= self.regulariser < math.inf, f"must be at least {SMALLEST:g}")
+        self.choose("variant", ("correct", "released"))
+
+    def check_dimensions(self, width: int, dim: int) -> None:
+        if self.components is not None and self.components > min(width, dim):
+            raise ConfigError(
+                f"must be at most {min(width, dim)}, the smaller dimension, not {self.components}",
+                where=f"{self.objective.name}.components",
+            )
+
+    def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
+        X, Y = batch.static_words(special=self.variant == "released")
+        if not len(X):
+            return X.sum(), 0
+        if self.variant == "released":
+            return RELEASED_COMPONENTS * math.sqrt(2) + released_cca_loss(X, Y), 1
+        most = min(X.shape[1], Y.shape[1])
+        count = most if self.components is None else self.components
+        return count + cca_loss(X, Y, components=self.components, regulariser=self.regulariser), 1

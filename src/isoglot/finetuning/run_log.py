@@ -1,0 +1,215 @@
+"""What a run writes down for people: its log, what it began with, and the batch at which it had to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import math
+import signal
+import statistics
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from isoglot.errors import InputError
+from isoglot.files import atomic_path
+from isoglot.finetuning.batches import Drawn
+from isoglot.finetuning.run_state import cannot_write, read_json, write_json
+from isoglot.opening import read_whole
+
+__all__ = [
+    "Guard",
+    "StepRecord",
+    "Stopped",
+    "Trained",
+    "begin_run",
+    "check_same_run",
+    "cut_log",
+    "interrupts",
+    "log_step",
+]
+
+#: Losses that a new one is compared with, and how many there must be for that.
+REMEMBERED, _ENOUGH = 50, 10
+#: What a run began with.
+_BEGAN = "run.json"
+
+
+@dataclasses.dataclass(frozen=True)
+class StepRecord:
+    """What a step did, for logs and for people who watch.
+
+    Args:
+        terms: by objective, its mean over all items of the step, without its weight.
+        pairs: by pair of languages, the weighted loss.
+        evaluation: figures measured after this step, if any.
+    """
+
+    step: int
+    steps: int
+    loss: float
+    terms: Mapping[str, float]
+    pairs: Mapping[str, float]
+    rate: float
+    gradient: float
+    tokens: int
+    seconds: float
+    evaluation: Mapping[str, float] | None = None
+
+    def record(self) -> dict[str, Any]:
+        """As plain data for the log."""
+        found = dataclasses.asdict(self)
+        if self.evaluation is None:
+            del found["evaluation"]
+        return found
+
+
+@dataclasses.dataclass(frozen=True)
+class Trained:
+    """How a run ended: steps taken, the step whose weights were kept, figures before and of those weights."""
+
+    steps: int
+    chosen: int
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+    early: bool
+    seconds: float
+
+    def record(self) -> dict[str, Any]:
+        """As plain data for JSON."""
+        return dataclasses.asdict(self)
+
+
+class Stopped(InputError):
+    """The run was interrupted and can go on."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Guard:
+    """Stops a run whose loss is no number, or far above those before, and keeps the sentences for inspection.
+
+    Args:
+        explode: how many times the median of the last losses is too much.
+        writes: whether this process is the one that writes.
+    """
+
+    folder: Path
+    explode: float
+    writes: bool
+
+    def check(self, value: float, step: int, one: Drawn, terms: Mapping[str, Any], losses: Sequence[float]) -> None:
+        """Look at the loss of a batch."""
+        if not math.isfinite(value):
+            self.halt(f"the loss is {value}", step, [one], terms)
+        usual = statistics.median(losses) if len(losses) >= _ENOUGH else math.inf
+        if value > self.explode * max(usual, 1e-6):
+            self.halt(f"the loss is {value:,.3g}, usually {usual:,.3g}", step, [one], terms)
+
+    def halt(self, what: str, step: int, drawn: Sequence[Drawn], terms: Mapping[str, Any]) -> NoReturn:
+        """Keep the batches and stop."""
+        place = self.folder / "stopped.json"
+        if self.writes:
+            content = {
+                "step": step + 1,
+                "what": what,
+                "terms": {name: [str(float(total)), count] for name, (total, count) in terms.items()},
+                "batches": [{"pair": one.batch.name, **one.texts} for one in drawn],
+            }
+            write_json(place, content)
+        names = ", ".join(dict.fromkeys(one.batch.name for one in drawn))
+        kinds = {"sentences" if kind in ("src", "tgt") else kind for one in drawn for kind in one.texts}
+        raise InputError(
+            f"{what} in step {step + 1:,} ({names}); its {' and '.join(sorted(kinds))} are kept in {place}",
+            where=str(self.folder),
+            remedy="look at them, or start again with a smaller learning rate",
+        )
+
+
+def log_step(folder: Path, record: StepRecord) -> None:
+    """Add a line to the log."""
+    path = folder / "log.jsonl"
+    try:
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record.record()) + "\n")
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def cut_log(folder: Path, step: int) -> None:
+    """Leave out what was logged after a checkpoint: it will come again."""
+    path = folder / "log.jsonl"
+    if not path.exists():
+        return
+    kept = []
+    try:
+        text = read_whole(path).decode("utf-8", "replace")
+    except OSError:
+        text = ""  # no file to read from, and nothing but a log is lost
+    for line in text.splitlines():
+        # A killed run may have left half a line.
+        with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
+            if json.loads(line)["step"] <= step:
+                kept.append(f"{line}\n")
+    with atomic_path(path, own=True) as temporary:
+        temporary.write_text("".join(kept), "utf-8")
+
+
+def check_same_run(folder: Path, identity: Mapping[str, Any]) -> None:
+    """Raise if the folder holds a run with another encoder, other texts or settings: it cannot go on with these."""
+    place = folder / _BEGAN
+    if not place.exists():
+        return
+    kept = read_json(place)
+    for part, value in json.loads(json.dumps(identity)).items():
+        if kept.get(part) != value:
+            raise InputError(
+                f"this folder holds a run with {_difference(part, kept.get(part), value)}",
+                where=str(folder),
+                remedy="choose another output folder, or give what the run began with",
+            )
+
+
+def begin_run(folder: Path, identity: Mapping[str, Any]) -> None:
+    """Write down what a run begins with."""
+    if not (folder / _BEGAN).exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / _BEGAN, identity)
+
+
+def _difference(part: str, before: Any, now: Any) -> str:
+    """What has changed, in words.
+
+    >>> _difference("training", {"batch": 8, "lora": 0}, {"batch": 16, "lora": 0})
+    'another batch (8, now 16)'
+    >>> _difference("texts", {"de-en": ["9f", 90, 10]}, {"de-en": ["c4", 90, 10]})
+    'another text (de-en)'
+    """
+    if not isinstance(before, Mapping) or not isinstance(now, Mapping):
+        return f"another {part}"
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    if part == "training":
+        return " and ".join(f"another {name} ({before.get(name)}, now {now.get(name)})" for name in names)
+    return f"another {part.removesuffix('s')} ({', '.join(names)})"
+
+
+@contextlib.contextmanager
+def interrupts() -> Iterator[list[int]]:
+    """Ctrl-C and a polite kill end the run after the step in work; a second one ends it at once."""
+    seen: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield seen
+        return
+
+    def note(number: int, frame: Any) -> None:
+        if seen:
+            raise KeyboardInterrupt
+        seen.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield seen
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

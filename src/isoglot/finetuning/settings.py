@@ -1,0 +1,294 @@
+"""What a training run is: objectives and how they are optimised, from a recipe file or the command line."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from isoglot.errors import ConfigError, FormatError, InputError, locating
+from isoglot.finetuning.new_encoder import FreshEncoder
+from isoglot.finetuning.objectives.base import PRESETS, Objective, check_type, known, parse_recipe, preset
+from isoglot.opening import read_small
+from isoglot.wordalign import MODELS
+
+__all__ = ["Recipe", "TrainingSettings", "preset_settings", "read_recipe"]
+
+SCHEDULES = ("linear", "constant")
+PRECISIONS = ("no", "bf16", "fp16")
+CHOICES = ("semantic", "mlm", "last")
+#: Settings of the loop that a preset brings with it; a paper's presets are run as the papers have it, by the defaults.
+PRESET_TRAINING: dict[str, dict[str, Any]] = {
+    "best": {"learning_rate": 5e-4, "accumulation": 1},
+    # Five million tokens: under an hour on one core for the smallest encoder. Many small steps, as a network that knows
+    # little learns as much from a small step as from a large one.
+    "mini-mlm": {
+        "learning_rate": 1e-3,
+        "warmup": 0.05,
+        "steps": 2500,
+        "blocks": 16,
+        "accumulation": 1,
+        "choose": "mlm",
+    },
+    "mlm": {"steps": 7500, "choose": "mlm"},
+    "static-dcca": {"steps": 7500, "choose": "mlm"},
+    "static-mse": {"steps": 7500, "choose": "mlm"},
+}
+#: Presets that make a new encoder unless one is named.
+PRESET_FRESH = ("mini-mlm",)
+#: What a recipe names by language.
+TABLES = {"parallel": "text", "text": "file", "static": "vectors"}
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingSettings:
+    """How objectives are optimised; the defaults are those of Alqahtani et al. 2021 where they say so.
+
+    Args:
+        batch: sentence pairs of each pair of languages in a batch.
+        accumulation: batches of each pair before one step is taken.
+        blocks, block_length: blocks of monolingual text in a step, of all languages together (about), and the tokens of
+            one; by default those of Hämmerl et al. 2022. Accumulation splits them.
+        words: words with static vectors in a step, which accumulation does not split.
+        epochs: passes over the largest parallel text; over the largest text, where there is no parallel one.
+        steps: so many steps instead; 0 for whole epochs.
+        learning_rate, warmup, schedule: Adam's; warmup is a share of all steps, and after it the rate stays "constant"
+            or falls to 0 in a "linear" way.
+        clip: the largest gradient norm; 0 for none.
+        max_length: tokens of a sentence at most; no more than the encoder takes.
+        layer: the layer whose hidden states are trained; -1 is the last.
+        dropout: whether the encoder's dropout is on. Without it, several processes give the curve of one.
+        freeze: what stays as it is: "embeddings", layers such as "0-3", both with a comma.
+        new_head: begin with a random head for masked tokens if the encoder has none, as most sentence encoders have
+            not; with all of the encoder frozen, the head alone is learned.
+        lora: rank of low-rank adapters that are trained instead of the weights; 0 for the weights themselves.
+        precision: "no", or "bf16" and "fp16" where the machine has them.
+        links: the statistical model that links words, for objectives that need links.
+        mixed, upsample: see `Sampler`.
+        evaluate_every, checkpoint_every: in steps; 0 for ten times a run.
+        patience: evaluations without a better one before training ends early; 0 for never.
+        choose: the weights that are kept: "semantic" (the best by that criterion, or as "mlm" without parallel text),
+            "mlm" (those that guess masked tokens of held out text best) or "last".
+        explode: a loss so many times the median of the last ones stops the run.
+    """
+
+    batch: int = 24
+    accumulation: int = 2
+    blocks: int = 64
+    block_length: int = 128
+    words: int = 1024
+    epochs: float = 1.0
+    steps: int = 0
+    learning_rate: float = 5e-5
+    warmup: float = 0.1
+    schedule: str = "linear"
+    clip: float = 1.0
+    max_length: int = 128
+    layer: int = -1
+    dropout: bool = False
+    freeze: str = ""
+    new_head: bool = False
+    lora: int = 0
+    precision: str = "no"
+    segmenter: str = "icu"
+    links: str = "hmm"
+    mixed: bool = False
+    upsample: bool = True
+    evaluate_every: int = 0
+    checkpoint_every: int = 0
+    patience: int = 0
+    choose: str = "semantic"
+    explode: float = 100.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            check_type(field.name, getattr(self, field.name), str(field.type))
+        for name in ("batch", "accumulation", "max_length", "blocks"):
+            self._require(name, getattr(self, name) >= 1, "must be at least 1")
+        self._require("block_length", self.block_length >= 8, "must be at least 8")
+        self._require("words", self.words >= 2, "must be at least 2")
+        for name in ("steps", "lora", "evaluate_every", "checkpoint_every", "patience", "seed"):
+            self._require(name, getattr(self, name) >= 0, "must not be negative")
+        for name in ("epochs", "learning_rate"):
+            self._require(name, 0 < getattr(self, name) < math.inf, "must be above 0")
+        self._require("warmup", 0 <= self.warmup < 1, "is a share of all steps")
+        self._require("clip", 0 <= self.clip < math.inf, "must not be negative")
+        self._require("explode", self.explode > 1, "must be above 1")
+        for name, choices in (
+            ("schedule", SCHEDULES),
+            ("precision", PRECISIONS),
+            ("choose", CHOICES),
+            ("links", tuple(MODELS)),
+        ):
+            self._require(name, getattr(self, name) in choices, f"must be one of {', '.join(choices)}")
+
+    def _require(self, name: str, right: bool, what: str) -> None:
+        if not right:
+            raise ConfigError(f"{what}, not {getattr(self, name)!r}", where=name)
+
+    def rate(self, step: int, steps: int) -> float:
+        """What the learning rate is multiplied with in step `step` of `steps`, counted from 0.
+
+        >>> [TrainingSettings(warmup=0.2).rate(step, 10) for step in (0, 1, 2, 6)]
+        [0.5, 1.0, 1.0, 0.5]
+        """
+        rising = math.ceil(self.warmup * steps)
+        if step < rising:
+            return (step + 1) / rising
+        return 1.0 if self.schedule == "constant" else (steps - step) / max(steps - rising, 1)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Recipe:
+    """All that a run needs: where to start, what to read, what to optimise and how, and where the result goes.
+
+    Args:
+        parallel: by source language, the text: a catalogue name, two files with a comma between them, or one file whose
+            lines have both sides with a tab between them.
+        target: the language that the others are brought to.
+        held_out: lines of each text to evaluate on; None for a tenth, at most 300, and of monolingual text for a
+            twentieth, at most 500.
+        limit: learn from so many lines of each text at most.
+        text: by language, files of monolingual text.
+        static: by language, static vectors.
+        fresh: make a new encoder of this size for the languages of `text`, instead of starting from `encoder`.
+    """
+
+    encoder: str
+    output: Path
+    parallel: Mapping[str, str]
+    objectives: tuple[Objective, ...]
+    settings: TrainingSettings = TrainingSettings()
+    target: str = "en"
+    held_out: int | None = None
+    limit: int | None = None
+    text: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    static: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    fresh: FreshEncoder | None = None
+
+    def record(self) -> dict[str, Any]:
+        """As plain data: what `recipe_of` reads again."""
+        start = {"encoder": self.encoder} if self.fresh is None else {"fresh": dataclasses.asdict(self.fresh)}
+        return {
+            **start,
+            "output": str(self.output),
+            "target": self.target,
+            "held_out": self.held_out,
+            "limit": self.limit,
+            "parallel": dict(self.parallel),
+            "text": dict(self.text),
+            "static": dict(self.static),
+            "objectives": {one.objective.name: dataclasses.asdict(one) for one in self.objectives},
+            "training": dataclasses.asdict(self.settings),
+        }
+
+
+def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
+    """A recipe out of plain data: that of a file, or of `Recipe.record`."""
+    keys = {"preset", "encoder", "output", "target", "held_out", "limit", *TABLES, "objectives", "training", "fresh"}
+    for key in content:
+        known(key, dict.fromkeys(sorted(keys)), "entry", where)
+    fresh = _fresh(content, where)
+    for key in ("encoder", "output"):
+        if not content.get(key) and (key != "encoder" or fresh is None):
+            remedy = f"give --{key}, or write it into the recipe"
+            raise ConfigError(f"no {key} is named", where=where, remedy=remedy)
+    tables = {key: _table(content, key, where) for key in TABLES}
+    if not any(tables.values()):
+        remedy = "give --parallel or --text, or write it into the recipe"
+        raise ConfigError("no parallel or other text is named", where=where, remedy=remedy)
+    if fresh is not None and not tables["text"]:
+        raise ConfigError("a new encoder needs text", where=where, remedy="give --text LANGUAGE=FILE")
+    parallel = tables["parallel"]
+    target = str(content.get("target", "en"))
+    if target in parallel:
+        remedy = "name the other language of the text, or another --target"
+        raise ConfigError(f"{target} is the target language itself", where=f"{where}: parallel", remedy=remedy)
+    if ("preset" in content) == ("objectives" in content):
+        remedy = f"presets: {', '.join(PRESETS)}"
+        raise ConfigError("a recipe has either a preset or objectives", where=where, remedy=remedy)
+    for name, kind in (("encoder", "str"), ("output", "str"), ("held_out", "int | None"), ("limit", "int | None")):
+        check_type(name, content.get(name, "" if kind == "str" else None), kind)
+    given = content.get("training", {})
+    if not isinstance(given, Mapping):
+        raise ConfigError("training is a table of settings", where=where)
+    fields = {field.name: field for field in dataclasses.fields(TrainingSettings)}
+    for key in given:
+        known(key, fields, "setting", f"{where}: training")
+    own: Mapping[str, Any] = {}
+    if "preset" in content:
+        objectives, own = preset_settings(str(content["preset"]))
+    elif isinstance(content["objectives"], str | Mapping):
+        objectives = tuple(parse_recipe(content["objectives"]))
+    else:
+        raise ConfigError("objectives are a text or a table", where=where, remedy='such as "word_ot + 0.5*anchor"')
+    return Recipe(
+        encoder=content.get("encoder", ""),
+        output=Path(content["output"]).expanduser(),
+        parallel=parallel,
+        objectives=objectives,
+        settings=TrainingSettings(**{**own, **given}),
+        target=target,
+        held_out=content.get("held_out"),
+        limit=content.get("limit"),
+        text=tables["text"],
+        static=tables["static"],
+        fresh=fresh,
+    )
+
+
+def _table(content: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
+    """Files by language."""
+    found = content.get(key, {})
+    if not isinstance(found, Mapping) or not all(isinstance(one, str) for one in found.values()):
+        raise ConfigError(f"{key} is a table of language = {TABLES[key]}", where=where)
+    return dict(found)
+
+
+def _fresh(content: Mapping[str, Any], where: str) -> FreshEncoder | None:
+    """The size of a new encoder, where one is to be made: if it is told, or by a preset that starts from nothing."""
+    given = content.get("fresh")
+    if given is None and (content.get("preset") not in PRESET_FRESH or content.get("encoder")):
+        return None
+    if content.get("encoder"):
+        raise ConfigError("a run starts either from an encoder or from a fresh one", where=where)
+    if not isinstance(given or {}, Mapping):
+        raise ConfigError("fresh is a table of settings", where=where)
+    fields = {field.name: field for field in dataclasses.fields(FreshEncoder)}
+    for key in given or {}:
+        known(key, fields, "setting", f"{where}: fresh")
+    return FreshEncoder(**(given or {}))
+
+
+def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recipe:
+    """A recipe out of a TOML file; what `overrides` says goes before what the file says.
+
+    Args:
+        overrides: in the form of the file; tables are merged entry by entry.
+    """
+    try:
+        content = tomllib.loads(read_small(path))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(f"no TOML: {error}", where=str(path)) from error
+    overrides = overrides or {}
+    for one, other in (("preset", "objectives"), ("objectives", "preset")):
+        if one in overrides:
+            content.pop(other, None)
+    for key, value in overrides.items():
+        if isinstance(value, Mapping) and isinstance(content.get(key), dict):
+            content[key] |= value
+        else:
+            content[key] = value
+    with locating(str(path)):
+        return recipe_of(content, str(path))
+
+
+def preset_settings(name: str) -> tuple[tuple[Objective, ...], dict[str, Any]]:
+    """Objectives of a preset, and the settings of the loop that go with them."""
+    return tuple(preset(name)), dict(PRESET_TRAINING.get(name, {}))

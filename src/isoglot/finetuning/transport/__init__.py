@@ -1,0 +1,1 @@
+"""Transport between the words of sentence pairs, all pairs of a batch in one solve."""

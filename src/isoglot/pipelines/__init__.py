@@ -1,0 +1,49 @@
+"""Whole jobs made of the rooms above: align a pair, several languages, compare methods, audit, fine-tune."""
+
+from isoglot.pipelines.align_pair import align_pair as align_pair, split_lexicon as split_lexicon
+from isoglot.pipelines.audit import audit_encoder as audit_encoder, expected_megabytes as expected_megabytes
+from isoglot.pipelines.audit_report import Audit as Audit, Figure as Figure, write_audit_page as write_audit_page
+from isoglot.pipelines.compare import Comparison as Comparison, compare as compare, contenders as contenders
+from isoglot.pipelines.contextual import (
+    align_and_test as align_and_test,
+    held_out_words as held_out_words,
+    judge_translations as judge_translations,
+)
+from isoglot.pipelines.contextual_pairs import (
+    ContextualPairs as ContextualPairs,
+    TokenisedPairs as TokenisedPairs,
+    extract_to as extract_to,
+)
+from isoglot.pipelines.demo import run_demo as run_demo
+from isoglot.pipelines.doubts import few_words as few_words
+from isoglot.pipelines.encoder_alignment import align_encoder as align_encoder, tokenise as tokenise
+from isoglot.pipelines.finetune import (
+    Evaluation as Evaluation,
+    Fine as Fine,
+    duration as duration,
+    estimate as estimate,
+    fine_tune as fine_tune,
+    prepare as prepare,
+    resume_recipe as resume_recipe,
+)
+from isoglot.pipelines.induction import check_inducer as check_inducer, check_learner as check_learner
+from isoglot.pipelines.joint import (
+    VARIANTS as VARIANTS,
+    JointJob as JointJob,
+    check_directions as check_directions,
+    choose_gamma as choose_gamma,
+    joint_align as joint_align,
+    run_stages as run_stages,
+    space_of as space_of,
+    split_tests as split_tests,
+    warnings_of as warnings_of,
+)
+from isoglot.pipelines.joint_report import look_at as look_at, write_joint_page as write_joint_page
+from isoglot.pipelines.pivot import align_to_pivot as align_to_pivot
+from isoglot.pipelines.static_alignment import (
+    CRITERIA as CRITERIA,
+    StaticAlignment as StaticAlignment,
+    align_static as align_static,
+    remove_work as remove_work,
+)
+from isoglot.pipelines.suites import Suite as Suite, suite as suite

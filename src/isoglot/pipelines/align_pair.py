@@ -1,0 +1,196 @@
+"""The main job: two Spaces and a dictionary in, aligned spaces and a figure for how good they are out."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.aligned import AlignedSpaces
+from isoglot.aligners import Aligner
+from isoglot.errors import LexiconError
+from isoglot.lexicons import Coverage, Lexicon, check_direction
+from isoglot.pipelines.doubts import few_pairs, few_words
+from isoglot.progress import Progress, silent
+from isoglot.spaces import Space
+from isoglot.tasks import Result, bli
+
+__all__ = ["PairOutcome", "align_pair", "split_lexicon"]
+
+#: As in Conneau et al. 2018: 5,000 frequent pairs to learn from, the next 1,500 words to test.
+SEEDS = 5000
+HELD_OUT = 1500
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PairOutcome:
+    """What came out: the aligned spaces, figures (none without a test lexicon), coverage, seconds by step."""
+
+    aligned: AlignedSpaces
+    results: tuple[Result, ...]
+    train: Lexicon | None
+    test: Lexicon | None
+    test_coverage: Coverage | None
+    seconds: dict[str, float]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the method says of its result, such as that it did not work, and what rests on too little data."""
+        return tuple(self.aligned.info["warnings"])
+
+
+def split_lexicon(
+    lexicon: Lexicon, src: Space, tgt: Space, *, seeds: int | None = None, held_out: int | None = None
+) -> tuple[Lexicon, Lexicon | None]:
+    """Pairs to learn from and pairs held out to test, by frequency of the source word.
+
+    Only pairs that both spaces hold count, and all translations of a word stay on one side. `seeds` counts pairs,
+    `held_out` source words. Unless said otherwise: the 5,000 pairs of the most frequent words teach and the next 1,500
+    words test, where the lexicon is large enough; else a tenth of its words tests. `held_out=0` learns from everything.
+    The test part also holds words of the same frequency whose translations have no vectors, for the full protocol.
+    """
+    check_direction(lexicon, src, tgt)
+    usable = lexicon.restrict(src, tgt)
+    if not len(usable):
+        return lexicon, None  # the aligner says what is wrong
+    sources = len(usable.by_source)
+    by_frequency, _ = usable.split(src, train=sources, test=0)
+    pairs_up_to = np.cumsum([len(targets) for targets in by_frequency.by_source.values()])
+    if held_out == 0:
+        return by_frequency.head(_words_for(seeds, pairs_up_to)), None
+    large = pairs_up_to[-1] >= SEEDS and sources - _words_for(SEEDS, pairs_up_to) >= HELD_OUT
+    if held_out is None:
+        # Below twenty words a tenth is no test at all.
+        held_out = HELD_OUT if large else sources // 10 if sources >= 20 else 0
+    taught = _words_for(SEEDS if large and seeds is None else seeds, pairs_up_to)
+    if seeds is None and not large:
+        taught = sources - held_out
+    if not held_out:
+        return by_frequency.head(taught), None
+    if taught + held_out > sources:
+        raise LexiconError(
+            f"only {sources:,} source words have a pair in both spaces: "
+            f"{taught:,} to learn from and {held_out:,} to test are too many",
+            where=lexicon.source,
+            remedy="lower --seeds or --held-out",
+        )
+    return by_frequency.head(taught), _band(lexicon, src, list(by_frequency.by_source)[taught : taught + held_out])
+
+
+def _band(lexicon: Lexicon, src: Space, words: list[str]) -> Lexicon:
+    """All the lexicon's words from the first to the last of `words` by frequency, and all their translations.
+
+    Among them are words none of whose translations has a vector: the full protocol counts those as missed.
+    """
+    known = lexicon.restrict(src)
+    ordered = list(known.split(src, train=len(known.by_source), test=0)[0].by_source)
+    band = ordered[ordered.index(words[0]) : ordered.index(words[-1]) + 1]
+    return dataclasses.replace(lexicon, pairs=[(word, target) for word in band for target in lexicon.by_source[word]])
+
+
+def _words_for(pairs: int | None, pairs_up_to: npt.NDArray[np.int64]) -> int:
+    """How many of the most frequent words bring this many pairs; all words for None."""
+    if pairs is None:
+        return len(pairs_up_to)
+    return min(int(np.searchsorted(pairs_up_to, pairs)) + 1, len(pairs_up_to))
+
+
+def align_pair(
+    src: Space,
+    tgt: Space,
+    aligner: Aligner,
+    *,
+    train: Lexicon | None,
+    test: Lexicon | None = None,
+    score: str = "csls",
+    neighbourhood: int = 10,
+    threads: int | None = None,
+    checkpoint: Path | None = None,
+    rerank: bool = False,
+    progress: Progress = silent,
+) -> PairOutcome:
+    """Fit, map both sides, and measure on `test`.
+
+    `checkpoint` is where an iterative method keeps its state. `rerank` also trains a re-ranker on the seeds, keeps it
+    with the aligned spaces, and reports its figures after the plain ones.
+    """
+    for lexicon in (train, test):
+        if lexicon is not None:
+            check_direction(lexicon, src, tgt)
+    seconds = {}
+    started = time.perf_counter()
+    alignment = aligner.fit(src, tgt, train, progress=progress, checkpoint=checkpoint)
+    aligned = AlignedSpaces.pair(alignment, src, tgt)
+    seconds["align"] = time.perf_counter() - started
+    results: list[Result] = []
+    if test is not None:
+        started = time.perf_counter()
+        source, target = aligned.names
+        retriever = aligned.retriever(
+            source, target, score=score, neighbourhood=neighbourhood, threads=threads, progress=progress
+        )
+        results = bli(
+            aligned.spaces[source],
+            aligned.spaces[target],
+            test,
+            retriever=retriever,
+            seed=aligner.seed,
+            threads=threads,
+            progress=progress,
+        )
+        seconds["evaluate"] = time.perf_counter() - started
+    if rerank:
+        aligned, reranked = _reranked(aligned, src, tgt, aligner, train, test, threads, progress)
+        results += reranked
+    warnings = [str(alignment.info["warning"])] if alignment.info.get("warning") else []
+    if aligner.method.supervision == "supervised":
+        warnings += few_pairs(alignment.info["pairs"], min(src.dim, tgt.dim))
+    warnings += few_words(results)
+    info: dict[str, Any] = {
+        "method": aligner.method.name,
+        "settings": dataclasses.asdict(aligner),
+        "train_pairs": alignment.info["pairs"],
+        "results": [result.record() for result in results],
+        "seconds": {step: round(value, 3) for step, value in seconds.items()},
+        "warning": alignment.info.get("warning"),
+        "warnings": warnings,
+        "provenance": {key: alignment.info[key] for key in ("src", "tgt", "seed", "versions")},
+    }
+    return PairOutcome(
+        dataclasses.replace(aligned, info=info),
+        tuple(results),
+        train,
+        test,
+        None if test is None else test.coverage(src, tgt),
+        seconds,
+    )
+
+
+def _reranked(
+    aligned: AlignedSpaces,
+    src: Space,
+    tgt: Space,
+    aligner: Aligner,
+    train: Lexicon | None,
+    test: Lexicon | None,
+    threads: int | None,
+    progress: Progress,
+) -> tuple[AlignedSpaces, list[Result]]:
+    from isoglot.aligned import Reranker
+
+    if train is None:
+        raise LexiconError("a re-ranker learns from translation pairs", remedy="give a lexicon, or leave --rerank out")
+    source, target = aligned.names
+    # Named as in the aligned folder, which tells two Spaces of one language apart.
+    src, tgt = dataclasses.replace(src, lang=source), dataclasses.replace(tgt, lang=target)
+    reranker = Reranker.train(src, tgt, train, [aligner], seed=aligner.seed, threads=threads, progress=progress)
+    aligned = aligned.with_reranker(reranker)
+    if test is None:
+        return aligned, []
+    retriever = reranker.retriever(aligned, threads=threads, progress=progress)
+    spaces = aligned.spaces[source], aligned.spaces[target]
+    return aligned, bli(*spaces, test, retriever=retriever, seed=aligner.seed, threads=threads, progress=progress)

@@ -1,0 +1,141 @@
+"""More than two languages in one space: each is aligned to a pivot, and translation goes between any two.
+
+The shared space is the pivot's own, normalised: a method that moves both sides is turned round so that only the other
+language moves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from isoglot.aligned import AlignedSpaces
+from isoglot.aligners import Aligner, Alignment, onto_target
+from isoglot.errors import ConfigError
+from isoglot.lexicons import Lexicon, check_direction
+from isoglot.pipelines.align_pair import split_lexicon
+from isoglot.pipelines.doubts import few_pairs, few_words
+from isoglot.progress import Progress, silent
+from isoglot.spaces import Space
+from isoglot.tasks import Result, bli
+
+__all__ = ["PivotOutcome", "align_to_pivot"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PivotOutcome:
+    """All languages in one space, P@1 of every pair that could be tested, and what the way through the pivot costs.
+
+    `direct`: P@1 of the same test words when two languages other than the pivot are aligned with each other.
+    """
+
+    aligned: AlignedSpaces
+    results: Mapping[tuple[str, str], tuple[Result, ...]]
+    direct: Mapping[tuple[str, str], Result]
+    warnings: tuple[str, ...] = ()
+
+    def record(self) -> list[dict[str, Any]]:
+        """One record a pair, for tables and JSON."""
+        rows = []
+        for (source, target), results in self.results.items():
+            direct = self.direct.get((source, target))
+            rows.append(
+                {
+                    "source": source,
+                    "target": target,
+                    "results": [result.record() for result in results],
+                    "direct": None if direct is None else direct.record(),
+                    "loss_through_pivot": None if direct is None else direct.value - results[0].value,
+                }
+            )
+        return rows
+
+
+def align_to_pivot(
+    spaces: Mapping[str, Space],
+    pivot: str,
+    aligner: Aligner,
+    lexicons: Mapping[tuple[str, str], Lexicon],
+    *,
+    seeds: int | None = None,
+    held_out: int | None = None,
+    score: str = "csls",
+    progress: Progress = silent,
+) -> PivotOutcome:
+    """Align every other language to `pivot` with the lexicon of that pair (either direction), then test all pairs.
+
+    A lexicon between two languages other than the pivot is only used to test, and to align them directly for
+    comparison.
+    """
+    if pivot not in spaces:
+        raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(spaces)}")
+    others = [name for name in spaces if name != pivot]
+    if not others:
+        raise ConfigError("there is only one language", remedy="name at least two, as en=FILE fr=FILE")
+    for (source, target), lexicon in lexicons.items():
+        if source in spaces and target in spaces:
+            check_direction(lexicon, spaces[source], spaces[target], remedy=f"name it {target}-{source}")
+    alignments: dict[tuple[str, str], Alignment] = {}
+    held: dict[tuple[str, str], Lexicon] = {}
+    warnings: list[str] = []
+    for name in others:
+        progress(f"aligning {name} to {pivot}", len(alignments), len(others))
+        train = None
+        if aligner.method.supervision != "unsupervised":
+            lexicon = _between(lexicons, pivot, name)
+            train, test = split_lexicon(lexicon, spaces[pivot], spaces[name], seeds=seeds, held_out=held_out)
+            if test is not None:
+                held[pivot, name] = test
+            train = train.invert()
+        elif (pivot, name) in lexicons or (name, pivot) in lexicons:
+            held[pivot, name] = _between(lexicons, pivot, name)
+        moved = aligner.keeping_target().fit(spaces[name], spaces[pivot], train, progress=progress)
+        alignments[name, pivot] = onto_target(moved)
+        if moved.info.get("warning"):
+            warnings.append(f"{name}: {moved.info['warning']}")
+        if aligner.method.supervision == "supervised":
+            least = min(spaces[name].dim, spaces[pivot].dim)
+            warnings += few_pairs(moved.info["pairs"], least, where=f"of {pivot} and {name}")
+    progress("aligning", len(others), len(others))
+    first = alignments[others[0], pivot]
+    mapped = {pivot: first.transform(spaces[pivot], "tgt")}
+    mapped.update({name: alignments[name, pivot].transform(spaces[name], "src") for name in others})
+    aligned = AlignedSpaces(
+        mapped, alignments, {"method": aligner.method.name, "settings": dataclasses.asdict(aligner), "pivot": pivot}
+    )
+    results: dict[tuple[str, str], tuple[Result, ...]] = {}
+    direct: dict[tuple[str, str], Result] = {}
+    for pair, test in held.items():
+        results[pair] = _measure(aligned, pair, test, score, progress)
+    for (source, target), lexicon in lexicons.items():
+        if pivot in (source, target) or source not in spaces or target not in spaces:
+            continue
+        train, test = split_lexicon(lexicon, spaces[source], spaces[target], seeds=seeds, held_out=held_out)
+        if test is None:
+            continue
+        results[source, target] = _measure(aligned, (source, target), test, score, progress)
+        if aligner.method.supervision != "unsupervised":
+            between = aligner.fit(spaces[source], spaces[target], train, progress=progress)
+            pair_spaces = AlignedSpaces.pair(between, spaces[source], spaces[target])
+            direct[source, target] = _measure(pair_spaces, (source, target), test, score, progress)[0]
+    for (source, target), figures in results.items():
+        warnings += few_words(figures, where=f"from {source} to {target}")
+    outcome = PivotOutcome(aligned, results, direct, tuple(warnings))
+    info = {**aligned.info, "pairs": outcome.record(), "warnings": warnings}
+    return dataclasses.replace(outcome, aligned=dataclasses.replace(aligned, info=info))
+
+
+def _between(lexicons: Mapping[tuple[str, str], Lexicon], source: str, target: str) -> Lexicon:
+    if (source, target) in lexicons:
+        return lexicons[source, target]
+    if (target, source) in lexicons:
+        return lexicons[target, source].invert()
+    raise ConfigError(f"no lexicon between {source} and {target}", remedy=f"give one: --lexicon {source}-{target}=FILE")
+
+
+def _measure(
+    aligned: AlignedSpaces, pair: tuple[str, str], test: Lexicon, score: str, progress: Progress
+) -> tuple[Result, ...]:
+    retriever = aligned.retriever(*pair, score=score, progress=progress)
+    return tuple(bli(aligned.spaces[pair[0]], aligned.spaces[pair[1]], test, retriever=retriever, progress=progress))

@@ -1,0 +1,385 @@
+"""X2S-MA: static vectors of several languages, each aligned to a pivot where that helps, and left alone where not.
+
+Hämmerl, Libovický & Fraser 2022, "Combining static and contextualised multilingual embeddings", section 3: vectors
+distilled out of one multilingual encoder share a space already, roughly. A dictionary induced without supervision and
+supervised VecMap bring each language closer to English, and unaligned vectors are kept where aligning does harm.
+
+    OUT/en.safetensors        words, vectors and counts of each language, all in the pivot's normalised space
+    OUT/config.json           settings, and of each language the choice and its figures
+    OUT/isoglot.json, OUT/alignments/fr-en/    the same as aligned spaces, for `isoglot translate`, `evaluate bli` ...
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import isoglot
+from isoglot.aligned import AlignedSpaces, check_name
+from isoglot.aligners import (
+    Aligner,
+    Alignment,
+    Identity,
+    aligner as named_aligner,
+    judged_pairs,
+    judged_unseen,
+    onto_target,
+)
+from isoglot.criteria import measure
+from isoglot.errors import ConfigError, IsoglotError, ShapeError
+from isoglot.files import remove_kept
+from isoglot.lexicons import Lexicon, check_direction
+from isoglot.pipelines.induction import AS_IS, OWN, Induction, check_inducer, check_learner, induce_dictionary
+from isoglot.pipelines.static_choice import StaticChoice
+from isoglot.progress import Progress, silent
+from isoglot.resumable import earlier_run, keep_run
+from isoglot.spaces import FloatMatrix, IntVector, Space
+from isoglot.tasks import bli
+
+__all__ = ["CRITERIA", "StaticAlignment", "StaticChoice", "align_static", "remove_work"]
+
+#: Criteria that can choose, and whether more of each is better.
+CRITERIA: Mapping[str, bool] = {"semantic": True, "structural": False, "dictionary": True}
+#: P@1 of induced pairs that the map has not seen. Only for pairs from other vectors: those that the vectors have found
+#: themselves, where they are, speak for leaving them there.
+BY_DICTIONARY = "dictionary"
+#: Share of the induced pairs that the map which is judged does not see.
+HELD_OUT = 0.2
+#: With fewer induced pairs than these nothing is aligned.
+MIN_PAIRS = 20
+
+_FORMAT = "isoglot-static-aligned"
+_RECORD = "config.json"
+_ALIGNMENT, _CHOICE, _CHECKPOINT = "alignment", "choice.json", "induction.checkpoint"
+Tell = Callable[[str], None]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StaticAlignment:
+    """All languages in the pivot's normalised space, and for each of the others what was chosen and why."""
+
+    pivot: str
+    aligned: AlignedSpaces
+    choices: Mapping[str, StaticChoice]
+    settings: Mapping[str, Any]
+
+    @property
+    def spaces(self) -> Mapping[str, Space]:
+        return self.aligned.spaces
+
+    def record(self) -> dict[str, Any]:
+        """Settings, choices and figures, for JSON."""
+        return {
+            "pivot": self.pivot,
+            "settings": dict(self.settings),
+            "languages": {lang: choice.record() for lang, choice in self.choices.items()},
+        }
+
+    def save(self, folder: str | Path, *, progress: Progress = silent) -> None:
+        """Write the folder in one piece."""
+        content = {
+            "format": _FORMAT,
+            "version": 1,
+            **self.record(),
+            "fingerprints": {lang: space.fingerprint() for lang, space in self.spaces.items()},
+            "versions": {"isoglot": isoglot.__version__, "numpy": np.__version__},
+        }
+
+        def describe(place: Path) -> None:
+            text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+            (place / _RECORD).write_text(text, "utf-8", "backslashreplace")
+
+        self.aligned.save(folder, spaces_in=".", also=describe, progress=progress)
+
+
+def align_static(
+    spaces: Mapping[str, Space],
+    pivot: str,
+    *,
+    inducer: str | Aligner | None = None,
+    aligner: str | Aligner = "vecmap",
+    dictionary_from: Mapping[str, Space] | None = None,
+    lexicons: Mapping[tuple[str, str], Lexicon] | None = None,
+    criterion: str | None = None,
+    align_all: bool = False,
+    frequent: int = 15_000,
+    seed: int = 0,
+    work: str | Path | None = None,
+    progress: Progress = silent,
+    tell: Tell = lambda line: None,
+) -> StaticAlignment:
+    """Align each language to the pivot without supervision; keep it as it was where that is better by the criterion.
+
+    Both are compared after the same normalisation, that of the aligner, so that only the map makes the difference. A
+    map brings the very words closer that it was learned from, right or wrong; so a map of four fifths of the dictionary
+    is judged by the translations that it finds for the other words. If it wins, and the dictionary is better than what
+    random rotations come to, the whole dictionary gives the map.
+
+    Args:
+        inducer: what finds the dictionary: a method that needs no pairs, or "as-is", mutual CSLS neighbours of the
+            vectors where they are. Default: "as-is" for the vectors' own, as one encoder has made them all, and
+            "vecmap-unsupervised", the paper's, on those of `dictionary_from`.
+        aligner: supervised and linear, learns from the induced dictionary.
+        dictionary_from: other vectors to induce the dictionary on, such as fastText's, of the pivot and of some or all
+            of the others.
+        criterion: "semantic", the mean cosine of translations found, "structural", or "dictionary", the share of
+            induced pairs found that the map has not seen. Default: "dictionary" for languages of `dictionary_from`, as
+            words written alike share word pieces and lie close in an encoder whether they mean the same or not, which
+            misleads a cosine; else "semantic".
+        align_all: align every language, whatever the criterion says of words that the map has not seen.
+        lexicons: test dictionaries by (source, target); they only give P@1 and change nothing.
+        frequent: dictionaries and the criterion go by so many most frequent words of each side.
+        work: a folder where finished languages are kept, so that a killed run goes on there.
+        tell: is told in a line what one may want to know.
+    """
+    others = _check(spaces, pivot, dictionary_from, criterion, frequent)
+    given = dict(dictionary_from or {})
+    criteria = {lang: criterion or (BY_DICTIONARY if lang in given else "semantic") for lang in others}
+    spaces = {lang: _ordered(lang, space) for lang, space in spaces.items()}
+    method = named_aligner(aligner, {"seed": seed}) if isinstance(aligner, str) else aligner
+    check_learner(method)
+    inducers: dict[str, str | Aligner] = {}
+    for lang in others:
+        chosen = inducer if inducer is not None else ("vecmap-unsupervised" if lang in given else AS_IS)
+        inducers[lang] = check_inducer(chosen, seed)
+    settings = {
+        "criteria": criteria,
+        "align_all": align_all,
+        "frequent": frequent,
+        "seed": seed,
+        "aligner": {"method": method.method.name, **dataclasses.asdict(method)},
+        "inducers": {lang: _named(one) for lang, one in inducers.items()},
+    }
+    tests = lexicons or {}
+    _check_tests(spaces, pivot, tests)
+    choices: dict[str, StaticChoice] = {}
+    alignments: dict[tuple[str, str], Alignment] = {}
+    for number, lang in enumerate(others):
+        progress(f"aligning to {pivot} (languages)", number, len(others))
+        src, tgt = spaces[lang], spaces[pivot]
+        induced_on = (given[lang], given[pivot]) if lang in given else (src, tgt)
+        key = _key(settings, lang, pivot, src, tgt, *induced_on)
+        place = None if work is None else Path(work) / f"{lang}-{key}"
+        found = _earlier(place, key)
+        if found is not None:
+            tell(f"{lang} was finished earlier: {place}")
+        else:
+            found = _align_one(
+                src, tgt, induced_on, "other vectors" if lang in given else OWN, inducers[lang], method,
+                criteria[lang], align_all, frequent, seed, None if place is None else place / _CHECKPOINT, progress,
+            )  # fmt: skip
+            if place is not None:
+                found[1].save(place / _ALIGNMENT)
+                keep_run(place / _CHOICE, {"key": key, "choice": found[0].record()})
+        choice, alignment = found
+        if choice.induction.warning:
+            tell(f"{lang}: {choice.induction.warning}")
+        chosen_map = alignment if choice.aligned else _unaligned(method).fit(src, tgt)
+        test = _between(tests, pivot, lang)
+        if test is not None:
+            choice = dataclasses.replace(choice, bli=_tested(src, tgt, alignment, method, test, progress))
+        choices[lang], alignments[lang, pivot] = choice, chosen_map
+    progress(f"aligning to {pivot} (languages)", len(others), len(others))
+    mapped = {pivot: alignments[others[0], pivot].transform(spaces[pivot], "tgt")}
+    mapped.update({lang: alignments[lang, pivot].transform(spaces[lang], "src") for lang in others})
+    outcome = StaticAlignment(pivot, AlignedSpaces(mapped, alignments), choices, settings)
+    info = {"method": f"{method.method.name}, where it helps", **outcome.record()}
+    return dataclasses.replace(outcome, aligned=dataclasses.replace(outcome.aligned, info=info))
+
+
+def _align_one(
+    src: Space,
+    tgt: Space,
+    induced_on: tuple[Space, Space],
+    name: str,
+    inducer: str | Aligner,
+    method: Aligner,
+    criterion: str,
+    align_all: bool,
+    frequent: int,
+    seed: int,
+    checkpoint: Path | None,
+    progress: Progress,
+) -> tuple[StaticChoice, Alignment]:
+    """The choice, and the map of the whole dictionary (none but the normalisation if there are too few pairs)."""
+    dictionary, induction = induce_dictionary(
+        *induced_on, inducer, frequent=frequent, on=name, normalise=method.normalise, checkpoint=checkpoint,
+        progress=progress,
+    )  # fmt: skip
+    pairs = dictionary.indices(src, tgt)
+    induction = dataclasses.replace(induction, pairs=len(pairs))
+    unaligned = _unaligned(method).fit(src, tgt)
+    if len(pairs) < MIN_PAIRS:
+        return StaticChoice(src.lang, induction, criterion, None, None, False), unaligned
+    shuffled = pairs[np.random.default_rng(seed).permutation(len(pairs))]
+    unseen, seen = np.split(shuffled, [round(HELD_OUT * len(pairs))])
+    method = method.keeping_target()
+    judged = onto_target(method.fit(src, tgt, seen, progress=progress))
+    if criterion == BY_DICTIONARY:
+        before, after = (_found(one, src, tgt, unseen, progress) for one in (unaligned, judged))
+    else:
+        others = np.setdiff1d(np.arange(min(frequent, len(src))), seen[:, 0])
+        before, after = (
+            _criterion(
+                one.transform(src, "src").vectors, one.transform(tgt, "tgt").vectors, others, frequent, criterion
+            )
+            for one in (unaligned, judged)
+        )
+    better = after > before if CRITERIA[criterion] else after < before
+    whole = onto_target(method.fit(src, tgt, pairs, progress=progress))
+    chance = _chance(unaligned, src, tgt, pairs, induction, seed) if better else None
+    helps = better and chance is None
+    told = align_all and not helps
+    return StaticChoice(src.lang, induction, criterion, before, after, helps or told, chance, told), whole
+
+
+def _chance(
+    unaligned: Alignment, src: Space, tgt: Space, pairs: IntVector, induction: Induction, seed: int
+) -> str | None:
+    """Why what was found may be no more than chance, if it may.
+
+    Neighbours are found between any two spaces, and a map brings them closer, so that a criterion alone says yes.
+    """
+    if induction.warning is not None:  # by the method, which has compared itself with chance
+        return induction.warning
+    X, Y = unaligned.transform(src, "src").vectors, unaligned.transform(tgt, "tgt").vectors
+    verdict = judged_pairs(X, Y, pairs, seed=seed)
+    if verdict.aligned and induction.by == AS_IS and induction.on == OWN:
+        # Languages that share a direction, as that of frequency, are closer than random rotations of them without a
+        # single translation being right.
+        verdict = judged_unseen(X, Y, pairs, seed=seed)
+    return None if verdict.aligned else verdict.reason
+
+
+def _criterion(X: FloatMatrix, Y: FloatMatrix, rows: IntVector, frequent: int, criterion: str) -> float:
+    return float(getattr(measure(X[rows], Y[:frequent]), criterion))
+
+
+def _found(one: Alignment, src: Space, tgt: Space, pairs: IntVector, progress: Progress) -> float:
+    """P@1 of these pairs by CSLS."""
+    lexicon = Lexicon([(src.words[i], tgt.words[j]) for i, j in pairs], src.lang, tgt.lang)
+    spaces = one.transform(src, "src"), one.transform(tgt, "tgt")
+    return bli(*spaces, lexicon, ks=(1,), bootstrap=0, progress=progress)[0].value
+
+
+def _ordered(lang: str, space: Space) -> Space:
+    """By that name, most frequent words first."""
+    return dataclasses.replace(space.most_frequent(len(space)), lang=lang)
+
+
+def _unaligned(method: Aligner) -> Aligner:
+    """The same normalisation and no map."""
+    return Identity(normalise=method.normalise)
+
+
+def _tested(
+    src: Space, tgt: Space, alignment: Alignment, method: Aligner, test: Lexicon, progress: Progress
+) -> dict[str, dict[str, float | int | None]]:
+    """P@1 both ways; `test` goes from the pivot (tgt) to the language (src)."""
+    states = {"raw": (src, tgt)}
+    for name, one in (("before", _unaligned(method).fit(src, tgt)), ("after", alignment)):
+        states[name] = (one.transform(src, "src"), one.transform(tgt, "tgt"))
+    figures: dict[str, dict[str, float | int | None]] = {}
+    for there in (True, False):
+        figure: dict[str, float | int | None] = {}
+        for name, (of_src, of_tgt) in states.items():
+            sides = (of_tgt, of_src, test) if there else (of_src, of_tgt, test.invert())
+            result = bli(*sides, ks=(1,), bootstrap=0, progress=progress)[0]
+            figure |= {name: result.value, "n": result.n}
+        figures[f"{tgt.lang}-{src.lang}" if there else f"{src.lang}-{tgt.lang}"] = figure
+    return figures
+
+
+def _earlier(place: Path | None, key: str) -> tuple[StaticChoice, Alignment] | None:
+    if place is None:
+        return None
+    kept = earlier_run(place / _CHOICE, key)
+    try:
+        return None if kept is None else (StaticChoice.from_record(kept["choice"]), Alignment.load(place / _ALIGNMENT))
+    except (IsoglotError, KeyError, TypeError):
+        return None  # damaged: made again
+
+
+def remove_work(work: str | Path) -> None:
+    """Remove what `align_static` has kept there, and the folder if it holds nothing else."""
+    for place in Path(work).glob("*/"):
+        remove_kept(place, (_ALIGNMENT, _CHECKPOINT, _CHOICE))
+    remove_kept(work, ())
+
+
+def _key(settings: Mapping[str, Any], lang: str, pivot: str, *spaces: Space) -> str:
+    own = {name: value[lang] if name in ("inducers", "criteria") else value for name, value in settings.items()}
+    own |= {"pivot": pivot, "isoglot": isoglot.__version__}
+    what = json.dumps([own, [space.fingerprint() for space in spaces]], sort_keys=True)
+    return hashlib.sha256(what.encode()).hexdigest()[:16]
+
+
+def _named(inducer: str | Aligner) -> Any:
+    return inducer if isinstance(inducer, str) else {"method": inducer.method.name, **dataclasses.asdict(inducer)}
+
+
+def _check(
+    spaces: Mapping[str, Space], pivot: str, given: Mapping[str, Space] | None, criterion: str | None, frequent: int
+) -> list[str]:
+    """The languages other than the pivot, if all is as it should be."""
+    if pivot not in spaces:
+        raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(spaces)}")
+    others = [lang for lang in spaces if lang != pivot]
+    if not others:
+        raise ConfigError("there is only one language", remedy="name at least two, as en=FILE fr=FILE")
+    for lang, space in spaces.items():
+        check_name(lang)
+        if space.dim != spaces[pivot].dim:
+            raise ShapeError(
+                f"{lang} has {space.dim} dimensions and {pivot} {spaces[pivot].dim}",
+                remedy="distil all languages with one encoder",
+            )
+    for lang in given or {}:
+        if lang not in spaces:
+            raise ConfigError(
+                f"vectors to induce the dictionary on are of {lang!r}, which is not among the languages",
+                remedy=f"one of: {', '.join(spaces)}",
+            )
+    if given and pivot not in given:
+        raise ConfigError(f"vectors to induce the dictionary on are missing for the pivot {pivot!r}")
+    if criterion is not None and criterion not in CRITERIA:
+        raise ConfigError(f"unknown criterion {criterion!r}", remedy=f"choose one of: {', '.join(CRITERIA)}")
+    without = [lang for lang in others if lang not in (given or {})]
+    if criterion == BY_DICTIONARY and without:
+        raise ConfigError(
+            f"{criterion} needs other vectors to induce the dictionary on, and {without[0]} has none",
+            where="criterion",
+            remedy="give them (--from-vectors), or choose semantic",
+        )
+    if frequent < MIN_PAIRS:
+        raise ConfigError(f"must be at least {MIN_PAIRS}, not {frequent}", where="frequent")
+    return others
+
+
+def _check_tests(spaces: Mapping[str, Space], pivot: str, tests: Mapping[tuple[str, str], Lexicon]) -> None:
+    """Raise now what would stop `bli` after all the work."""
+    for source, target in tests:
+        if pivot not in (source, target) or source not in spaces or target not in spaces or source == target:
+            raise ConfigError(
+                f"a test dictionary is between the pivot {pivot!r} and another language, not {source!r}-{target!r}"
+            )
+        lexicon = tests[source, target]
+        check_direction(lexicon, spaces[source], spaces[target], remedy=f"name it {target}-{source}")
+        if not len(lexicon.restrict(spaces[source], spaces[target])):
+            raise ConfigError(
+                f"none of its {len(lexicon):,} pairs has both words in the vectors of {source} and {target}",
+                where=lexicon.source,
+                remedy="check the languages, their order and letter case",
+            )
+
+
+def _between(tests: Mapping[tuple[str, str], Lexicon], pivot: str, lang: str) -> Lexicon | None:
+    if (pivot, lang) in tests:
+        return tests[pivot, lang]
+    return tests[lang, pivot].invert() if (lang, pivot) in tests else None

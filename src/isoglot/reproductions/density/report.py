@@ -1,0 +1,75 @@
+"""The page of the density simulation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import isoglot
+from isoglot.aligners import aligner
+from isoglot.report import Report, write_report
+from isoglot.reproductions.density.claims import PAPER, Findings
+from isoglot.reproductions.density.pictures import (
+    claims_section,
+    curves_section,
+    languages_section,
+    overlaps_section,
+    suite_section,
+)
+from isoglot.reproductions.density.simulation import CURVES, SUITE, SUPERVISED, onto_target_side
+from isoglot.simulate import simulate_occurrences
+
+__all__ = ["write_density_page"]
+
+#: Degrees of isomorphism that are drawn, and words of those pictures.
+DRAWN, DRAWN_WORDS = (1, 2, 5, 10), 10
+
+
+def write_density_page(path: str | Path, found: Findings) -> None:
+    """One HTML page: claims, all alignments, curves, pictures."""
+    grid = found.grid
+    shown = sum(claim.shown is True for claim in found.claims)
+    told = sum(claim.shown is not None for claim in found.claims)
+    sections = [
+        claims_section(found.record()["claims"]),
+        suite_section(found.bars, PAPER, found.place),
+        curves_section(found.over_eps, found.over_k, found.correlations, grid.eps, sorted(grid.k)),
+        overlaps_section(_overlaps(found)),
+        languages_section([_language(t) for t in DRAWN]),
+    ]
+    write_report(
+        path,
+        Report(
+            "Density alignment in simulation",
+            f"Zhao & Eger 2022 run again: {shown} of {told} claims shown, {grid.runs} simulated pairs of each kind",
+            settings={
+                "pairs of languages of each kind": grid.runs,
+                "occurrences k": ", ".join(map(str, sorted(grid.k))),
+                "distances eps": ", ".join(f"{eps:g}" for eps in grid.eps),
+                "training": f"{grid.epochs} epochs with pairs, {grid.matching} without, {grid.rounds} rounds",
+                "time of all alignments": f"{found.seconds / 60:.0f} minutes of one core",
+            },
+            versions={"isoglot": isoglot.__version__},
+            sections=sections,
+        ),
+    )
+
+
+def _language(t: int) -> tuple[str, Any, Any]:
+    pair = simulate_occurrences(30, t, words=DRAWN_WORDS, seed=1)
+    return f"t = {t}", pair.train.src.vectors, pair.train.tgt.vectors
+
+
+def _overlaps(found: Findings) -> list[tuple[str, Any, Any]]:
+    """The quick ones among the alignments, fitted again for the picture; and both ends for comparison."""
+    pair = simulate_occurrences(30, max(found.grid.t), seed=0)
+    pictures = [("before", pair.test.src.vectors, pair.test.tgt.vectors)]
+    for name in CURVES:
+        settings = {**found.grid.settings(name), "seed": 0}
+        method = aligner(SUITE[name][0], settings)
+        known = pair.train.pairs if name in SUPERVISED else None
+        alignment = method.fit(pair.train.src, pair.train.tgt, known)
+        mean = found.bars[name, max(found.grid.t)][0]
+        mapped = onto_target_side(alignment, pair.test.src.vectors)
+        pictures.append((f"{name} ({100 * mean:.1f}% over all runs)", mapped, pair.test.tgt.vectors))
+    return pictures

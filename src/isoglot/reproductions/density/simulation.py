@@ -1,0 +1,254 @@
+"""The simulation of Zhao & Eger 2022, run again: 14 alignments on languages with known geometry.
+
+A job is one alignment of one simulated pair; it is tested at every distance eps, as the training does not depend on it.
+Finished jobs are kept in the output folder, so that a killed grid goes on where it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import multiprocessing
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import isoglot
+from isoglot.aligners import Alignment, aligner
+from isoglot.progress import Progress, silent
+from isoglot.resumable import earlier_run, keep_run
+from isoglot.retrieval import Retriever
+from isoglot.simulate import Occurrences, simulate_occurrences
+from isoglot.spaces import FloatMatrix
+from isoglot.threads import available_threads
+
+__all__ = [
+    "CURVES",
+    "FULL",
+    "QUICK",
+    "SUITE",
+    "SUPERVISED",
+    "Grid",
+    "Job",
+    "onto_target_side",
+    "run_grid",
+    "values",
+    "word_precision",
+]
+
+#: Vectors of two dimensions are compared as they are, by distance.
+_PLANE = {"normalise": "none"}
+_BY_DISTANCE = {**_PLANE, "score": "csls-euclidean"}
+#: What trains well in a plane within seconds; docs/density.md has the measurements.
+_TRAINED = {**_BY_DISTANCE, "optimiser": "adam", "rate": 2e-3, "decay": True, "batch": 128, "least_steps": 16}
+_FLOW = {"couplings": 8, "hidden": 64}
+_MATCHED = {
+    **_BY_DISTANCE,
+    **_FLOW,
+    "optimiser": "adam",
+    "rate": 1e-3,
+    "distance": "sliced",
+    "batch": 1000,
+}
+
+#: The alignments of the paper's Table 1 by its names, each a method with its settings in the plane.
+SUITE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "Rotation": ("procrustes", _PLANE),
+    "GBDD": ("gbdd", _PLANE),
+    "FCNN": ("fcnn", {**_TRAINED, "hidden": 128}),
+    "Real-NVP": ("realnvp", {**_TRAINED, **_FLOW}),
+    "MUSE": ("muse", {**_BY_DISTANCE, "starts": "distribution,principal,grid"}),
+    "VecMap": ("vecmap-unsupervised", _PLANE),
+    "Normalization": ("normalization", _PLANE),
+    "GAN-Real-NVP": ("gan-realnvp", _MATCHED),
+    **{
+        f"{name}+{label}": ("bootstrap", {**_MATCHED, "of": of, "constraint": constraint})
+        for name, of in (("MUSE", "muse"), ("GAN-Real-NVP", "gan-realnvp"))
+        for label, constraint in (
+            ("Cross-Correlation", "cross-correlation"),
+            ("Graph-Structure", "graph-structure"),
+            ("Procrustes", "procrustes"),
+        )
+    },
+}
+SUPERVISED = ("Rotation", "GBDD", "FCNN", "Real-NVP")
+#: What the paper's Figures 2 and 3 compare over frequencies and distances.
+CURVES = ("Rotation", "FCNN", "Real-NVP", "MUSE", "GAN-Real-NVP")
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """What to run.
+
+    Args:
+        runs: simulated pairs of each kind. t: degrees of isomorphism. k: occurrences of a word; all alignments run at
+            the largest (bootstrapping at the largest t only), the five of `CURVES` at the others. eps: distances of
+            the test set.
+        epochs: of training with pairs. matching: epochs without, of so many steps. rounds: of bootstrapping.
+    """
+
+    runs: int = 10
+    t: tuple[int, ...] = (1, 5)
+    k: tuple[int, ...] = tuple(range(5, 101, 5))
+    eps: tuple[float, ...] = tuple(np.arange(0, 5.01, 0.2).round(1).tolist())
+    epochs: int = 100
+    matching: int = 8
+    steps: int = 50
+    rounds: int = 10
+
+    def jobs(self) -> Iterator[Job]:
+        """The most telling ones first."""
+        for t in sorted(self.t, reverse=True):
+            for run in range(self.runs):
+                for name, (method, _) in SUITE.items():
+                    # Bootstrapping is for languages that differ: the paper shows it at t = 5.
+                    if method != "bootstrap" or t == max(self.t):
+                        yield Job(t, max(self.k), run, name)
+        for run in range(self.runs):
+            for k in sorted(self.k, reverse=True)[1:]:
+                for t in self.t:
+                    for name in CURVES:
+                        yield Job(t, k, run, name)
+
+    def settings(self, name: str) -> dict[str, Any]:
+        """Of the named alignment in this grid."""
+        method, settings = SUITE[name]
+        length: dict[str, Any] = {}
+        if method in ("fcnn", "realnvp"):
+            length = {"epochs": self.epochs}
+        elif method == "gan-realnvp":
+            length = {"epochs": self.matching, "steps": self.steps}
+        elif method == "bootstrap":
+            length = {"epochs": self.matching, "steps": self.steps, "rounds": self.rounds}
+        return {**settings, **length}
+
+    def minutes(self) -> float:
+        """About how long all jobs take on one core like ours."""
+        seconds = 0.0
+        for job in self.jobs():
+            method = SUITE[job.name][0]
+            share = max(job.k / 100, 0.2)
+            matching = SECONDS_MATCHING * self.matching * self.steps / 50
+            seconds += {
+                "fcnn": SECONDS_FCNN * self.epochs * share,
+                "realnvp": SECONDS_REALNVP * self.epochs * share,
+                "gan-realnvp": SECONDS_START + matching,
+                "bootstrap": SECONDS_START + matching * (1 + self.rounds / max(self.matching, 1)),
+            }.get(method, SECONDS_START)
+        return seconds / 60
+
+
+#: Of one core at k = 100, measured: an epoch with pairs, an epoch of 50 steps or a round without, finding a start.
+SECONDS_FCNN, SECONDS_REALNVP, SECONDS_MATCHING, SECONDS_START = 0.05, 0.3, 2.2, 5.0
+
+FULL = Grid()
+QUICK = Grid(runs=2, k=(10, 50), eps=(0.0, 1.0, 2.0, 3.0, 4.0, 5.0), epochs=30, matching=3, rounds=2)
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One alignment (`name`, of SUITE) of one simulated pair."""
+
+    t: int
+    k: int
+    run: int
+    name: str
+
+    @property
+    def slug(self) -> str:
+        return f"t{self.t}-k{self.k}-run{self.run}-{self.name}"
+
+
+def word_precision(mapped: FloatMatrix, split: Occurrences) -> tuple[float, float]:
+    """P@1 of mapped source occurrences (n, d): the nearest target occurrence is of the same word, or the very twin."""
+    nearest = Retriever(mapped, split.tgt.vectors, score="euclidean", threads=1).top(1).indices[:, 0]
+    twins = np.empty(len(mapped), dtype=np.int64)
+    twins[split.pairs[:, 0]] = split.pairs[:, 1]
+    return float((split.tgt_word[nearest] == split.src_word).mean()), float((nearest == twins).mean())
+
+
+def run_job(grid: Grid, job: Job) -> dict[str, Any]:
+    """Train once, test at every distance."""
+    pair = simulate_occurrences(job.k, job.t, seed=job.run)
+    method = aligner(SUITE[job.name][0], {**grid.settings(job.name), "seed": job.run})
+    known = pair.train.pairs if job.name in SUPERVISED else None
+    started = time.perf_counter()
+    alignment = method.fit(pair.train.src, pair.train.tgt, known)
+    seconds = time.perf_counter() - started
+    points = []
+    for i, eps in enumerate(grid.eps):
+        split = pair.draw(eps, 10 + i, k=max(grid.k))
+        word, twin = word_precision(onto_target_side(alignment, split.src.vectors), split)
+        points.append({"eps": eps, "word": word, "twin": twin})
+    told = {name: alignment.info[name] for name in ("aligned", "best_epoch", "semantic") if name in alignment.info}
+    return {**dataclasses.asdict(job), "points": points, "seconds": seconds, "told": told}
+
+
+def onto_target_side(alignment: Alignment, X: FloatMatrix) -> FloatMatrix:
+    """The source in the target's own space, whichever space the method aligns in."""
+    from isoglot.aligners import LinearAlignment, onto_target
+
+    return (onto_target(alignment) if isinstance(alignment, LinearAlignment) else alignment).transform(X)
+
+
+def run_grid(grid: Grid, folder: Path, *, workers: int | None = None, progress: Progress = silent) -> list[Any]:
+    """All jobs of the grid, those that an earlier run has done from the folder."""
+    jobs = list(grid.jobs())
+    done: list[dict[str, Any]] = []
+    waiting: list[Job] = []
+    for job in jobs:
+        earlier = earlier_run(folder / "runs" / f"{job.slug}.json", _key(grid, job))
+        if earlier is None:
+            waiting.append(job)
+        else:
+            done.append(earlier)
+    what = "simulated alignments (jobs)"
+    progress(what, len(done), len(jobs))
+    workers = available_threads(workers)
+    if waiting and workers == 1:
+        for job in waiting:
+            done.append(_keep(folder, grid, job, run_job(grid, job)))
+            progress(what, len(done), len(jobs))
+    elif waiting:
+        # A fresh interpreter each: threads of torch and numba do not survive a fork.
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(workers, mp_context=context, initializer=_one_thread) as pool:
+            outcomes = pool.map(run_job, [grid] * len(waiting), waiting)
+            for job, outcome in zip(waiting, outcomes, strict=True):
+                done.append(_keep(folder, grid, job, outcome))
+                progress(what, len(done), len(jobs))
+    return done
+
+
+def _one_thread() -> None:
+    """Each worker has one core."""
+    import numba
+    import torch
+
+    torch.set_num_threads(1)
+    numba.set_num_threads(1)
+
+
+def _key(grid: Grid, job: Job) -> str:
+    what = [isoglot.__version__, dataclasses.asdict(job), grid.settings(job.name), grid.eps, max(grid.k)]
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _keep(folder: Path, grid: Grid, job: Job, outcome: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {"key": _key(grid, job), **outcome}
+    keep_run(folder / "runs" / f"{job.slug}.json", kept)
+    return kept
+
+
+def values(
+    outcomes: Sequence[Mapping[str, Any]], name: str, t: int, k: int, eps: float, kind: str = "word"
+) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """P@1 of the named alignment over the runs, (runs,), in order of the run."""
+    rows = [o for o in outcomes if o["name"] == name and o["t"] == t and o["k"] == k]
+    rows.sort(key=lambda row: row["run"])
+    return np.array([point[kind] for row in rows for point in row["points"] if point["eps"] == eps])

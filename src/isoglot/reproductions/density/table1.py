@@ -1,0 +1,321 @@
+"""Three tables on an encoder, each one command: sentences found across languages, word alignment, reference-free
+evaluation. Finished rows are kept in the output folder, so that a killed run goes on where it was.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import isoglot
+from isoglot import catalogue
+from isoglot.aligners import aligner
+from isoglot.encoders import Encoder, Level, WordVectors
+from isoglot.errors import MissingExtraError
+from isoglot.pipelines import align_and_test, align_encoder, judge_translations, tokenise
+from isoglot.progress import Progress, silent
+from isoglot.resumable import earlier_run, keep_run
+from isoglot.strings import check_list
+from isoglot.tasks import Result, read_wmt, word_alignment
+from isoglot.text import ParallelText
+from isoglot.wordalign import METHODS, MODELS, WordLinks, check_links, link_words, statistical_align
+
+__all__ = [
+    "LANGUAGES",
+    "VARIANTS",
+    "Variant",
+    "evaluation_table",
+    "retrieval_table",
+    "shuffled",
+    "word_alignment_table",
+]
+
+LANGUAGES = ("de", "es", "fr", "ru", "cs", "tr")
+#: Lines to learn from and to test on.
+TRAIN, TEST = 4000, 1000
+#: Words of a line. Statistical word aligners give up beyond 200 words, and segmenters find more than blanks part.
+LONGEST = 100
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """One way to align an encoder."""
+
+    name: str
+    layer: str = "-1"
+    level: Level = "sentence"
+    method: str = "procrustes"
+    word_method: str = "itermax"
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+#: What the table of sentence retrieval compares; chosen on lines that are not tested on (see docs/contextual.md).
+VARIANTS = (
+    Variant("sentences, last layer, Procrustes"),
+    Variant("words, last layer, Procrustes", level="word", word_method="hmm"),
+    Variant("sentences, last layer, CCA", method="cca"),
+    Variant("words, layers 0 and last, Procrustes", "0,-1", "word", "procrustes", "hmm"),
+    Variant("sentences, layers 0 and last, CCA", "0,-1", method="cca"),
+)
+
+
+def retrieval_table(
+    encoder: str,
+    output: Path,
+    *,
+    languages: Sequence[str] = LANGUAGES,
+    variants: Sequence[Variant] = VARIANTS,
+    train: int = TRAIN,
+    test: int = TEST,
+    seed: int = 0,
+    load: Callable[[str], ParallelText] | None = None,
+    progress: Progress = silent,
+) -> list[dict[str, Any]]:
+    """Sentence retrieval between English and each language, before and after each alignment; a record a variant.
+
+    Lines of the catalogue's parallel text are shuffled with the seed; `load` may bring another text for a language.
+    """
+    check_list(languages, "languages are a list")
+    rows = []
+    for lang in languages:
+        text = shuffled(catalogue.load_parallel(lang, "en") if load is None else load(lang), train + test, seed)
+        linked: dict[str, list[WordLinks]] = {}
+        for variant in variants:
+            key = _key(
+                "retrieval", _identity(encoder), lang, dataclasses.asdict(variant), train, test, seed, _digest(text)
+            )
+            place = output / "runs" / f"{lang}-{_slug(variant.name)}.json"
+            row = earlier_run(place, key)
+            if row is None:
+                began = time.perf_counter()
+                model = Encoder(encoder, layer=variant.layer, cache=output / "cache", progress=progress)
+                if variant.level == "word" and variant.word_method in MODELS and variant.word_method not in linked:
+                    linked[variant.word_method] = _statistical(text, train, variant.word_method, progress)
+                outcome = align_and_test(
+                    model,
+                    text,
+                    aligner(variant.method, dict(variant.settings)),
+                    level=variant.level,
+                    held_out=test,
+                    method=variant.word_method,
+                    links=linked.get(variant.word_method) if variant.level == "word" else None,
+                    seed=seed,
+                    progress=progress,
+                )
+                row = {
+                    "key": key,
+                    "language": lang,
+                    "variant": variant.name,
+                    "seconds": round(time.perf_counter() - began, 1),
+                    "before": _values(outcome.before),
+                    "after": _values(outcome.after),
+                }
+                keep_run(place, row)
+            rows.append(row)
+    return rows
+
+
+def word_alignment_table(
+    encoder: str,
+    sets: Mapping[str, tuple[ParallelText, Sequence[WordLinks]]],
+    output: Path,
+    *,
+    layer: str = "-1",
+    models: Sequence[str] = ("ibm1", "hmm", "fast_align", "thot-eflomal"),
+    aligned: Mapping[str, ParallelText] | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> list[dict[str, Any]]:
+    """F1 and AER of every method on gold links of tokenised text, beside statistical models learned on the same text.
+
+    `aligned` brings parallel text for a set: the encoder is then also measured after a rotation learned on its words.
+    """
+    rows = []
+    for name, (text, gold) in sets.items():
+        src, tgt = ([sentence.split() for sentence in side] for side in (text.src, text.tgt))
+        check_links(gold, [len(words) for words in src], [len(words) for words in tgt], name)
+        taught = None if aligned is None else aligned.get(name)
+        words = _Words(encoder, layer, output / "cache", src, tgt, taught, progress)
+        kinds = ["as it comes"] if taught is None else ["as it comes", "aligned"]
+        finders: list[tuple[str, str, Callable[[], Sequence[WordLinks]]]] = []
+        for kind in kinds:
+            finders += [(kind, method, functools.partial(words.link, kind, method)) for method in METHODS]
+        finders += [
+            ("statistical", method, functools.partial(statistical_align, src, tgt, method, progress=progress))
+            for method in models
+        ]
+        for kind, method, find in finders:
+            learned = _digest(taught) if kind == "aligned" and taught is not None else ""
+            key = _key(
+                "words", _identity(encoder), layer, kind, method, seed, _digest(text), _fingerprint(gold), learned
+            )
+            place = output / "runs" / f"{name}-{_slug(f'{kind} {method}')}.json"
+            row = earlier_run(place, key)
+            if row is None:
+                began = time.perf_counter()
+                try:
+                    found = find()
+                except MissingExtraError as error:
+                    rows.append({"set": name, "kind": kind, "method": method, "missing": str(error)})
+                    continue
+                figures = _values(word_alignment(found, gold, seed=seed))
+                seconds = round(time.perf_counter() - began, 1)
+                row = {"key": key, "set": name, "kind": kind, "method": method, "seconds": seconds, **figures}
+                keep_run(place, row)
+            rows.append(row)
+    return rows
+
+
+def evaluation_table(
+    encoder: str,
+    folder: Path,
+    output: Path,
+    *,
+    pairs: Sequence[str] = ("cs-en", "de-en", "fi-en"),
+    layer: str = "-1",
+    lines: int = TRAIN,
+    method: str = "procrustes",
+    seed: int = 0,
+    load: Callable[[str], ParallelText] | None = None,
+    progress: Progress = silent,
+) -> list[dict[str, Any]]:
+    """Correlation of word mover's scores with people's, n-grams of 1 and 2, before and after aligning the encoder."""
+    rows = []
+    for pair in pairs:
+        src, _, tgt = pair.partition("-")
+        segments = read_wmt(folder, pair, unescape=True)
+        text = shuffled(catalogue.load_parallel(src, tgt) if load is None else load(src), lines, seed)
+        judged = hashlib.sha256(json.dumps([dataclasses.astuple(one) for one in segments]).encode()).hexdigest()[:16]
+        model: Encoder | None = None
+        learned: tuple[Encoder, Encoder] | None = None
+        for remapped in (False, True):
+            for ngram in (1, 2):
+                key = _key(
+                    "rfeval", _identity(encoder), layer, judged, ngram, remapped, method, lines, seed, _digest(text)
+                )
+                place = output / "runs" / f"rfeval-{pair}-{ngram}-{'after' if remapped else 'before'}.json"
+                row = earlier_run(place, key)
+                if row is None:
+                    began = time.perf_counter()
+                    if model is None:
+                        model = Encoder(encoder, layer=layer, cache=output / "cache", progress=progress)
+                    if remapped and learned is None:
+                        learned = _learned(model, text, method, progress)
+                    sides = learned if remapped and learned is not None else (model, model)
+                    results = judge_translations(sides, segments, (src, tgt), ngram=ngram, seed=seed, progress=progress)
+                    row = {
+                        "key": key,
+                        "pair": pair,
+                        "ngram": ngram,
+                        "remapped": remapped,
+                        "segments": len(segments),
+                        "seconds": round(time.perf_counter() - began, 1),
+                        **_values(results),
+                    }
+                    keep_run(place, row)
+                rows.append(row)
+    return rows
+
+
+class _Words:
+    """Vectors of a set's words by kind, made when a row asks for them: kept rows need none."""
+
+    def __init__(
+        self,
+        encoder: str,
+        layer: str,
+        cache: Path,
+        src: Sequence[Sequence[str]],
+        tgt: Sequence[Sequence[str]],
+        taught: ParallelText | None,
+        progress: Progress,
+    ) -> None:
+        self._open = functools.partial(Encoder, encoder, layer=layer, cache=cache, progress=progress)
+        self._sides = (src, tgt)
+        self._taught = taught
+        self._progress = progress
+        self._done: dict[str, tuple[WordVectors, WordVectors]] = {}
+
+    def link(self, kind: str, method: str) -> list[WordLinks]:
+        if kind not in self._done:
+            model = self._open()
+            first, second = model, model
+            if kind == "aligned" and self._taught is not None:
+                first, second = _learned(model, self._taught, "procrustes", self._progress)
+            src, tgt = self._sides
+            self._done[kind] = first.words(src, progress=self._progress), second.words(tgt, progress=self._progress)
+        return link_words(*self._done[kind], method)
+
+
+def _statistical(text: ParallelText, train: int, model: str, progress: Progress) -> list[WordLinks]:
+    """Links of the first `train` lines, for all variants; none for the others, which are not learned from."""
+    taught = dataclasses.replace(text, src=text.src[:train], tgt=text.tgt[:train])
+    tokenised = tokenise(taught)
+    links = [WordLinks()] * len(text)
+    for number, found in enumerate(statistical_align(tokenised.src, tokenised.tgt, model, progress=progress)):
+        links[tokenised.line(number)] = found
+    return links
+
+
+def _learned(model: Encoder, text: ParallelText, method: str, progress: Progress) -> tuple[Encoder, Encoder]:
+    """The encoder of each language, aligned on the words of a text."""
+    found = align_encoder(model, text, aligner(method), level="word", method="hmm", progress=progress)
+    first, second = (found.encoder_of(lang) for lang in found.languages)
+    return first, second
+
+
+def shuffled(text: ParallelText, lines: int, seed: int) -> ParallelText:
+    """So many lines in random order, as neighbours in a text are often alike, without the very long ones.
+
+    >>> text = ParallelText("de", "en", ("eins", "zwei", "drei"), ("one", "two", "three"))
+    >>> sorted(shuffled(text, 3, 0)) == sorted(text), len(shuffled(text, 2, 0))
+    (True, 2)
+    """
+    order = [
+        number
+        for number in np.random.default_rng(seed).permutation(len(text)).tolist()
+        if max(len(text.src[number].split()), len(text.tgt[number].split())) <= LONGEST
+    ][:lines]
+    return dataclasses.replace(text, src=tuple(text.src[i] for i in order), tgt=tuple(text.tgt[i] for i in order))
+
+
+def _values(results: Sequence[Result]) -> dict[str, Any]:
+    """Figures by name, with the score where a task has several."""
+    found: dict[str, Any] = {}
+    for result in results:
+        score = result.protocol.get("score")
+        name = result.metric if score is None else f"{result.metric} {score}"
+        found[name] = {"value": result.value, "interval": result.interval, "n": result.n}
+    return found
+
+
+def _identity(encoder: str) -> list[Any]:
+    """The encoder's name and, of a folder, its files: another model in the same folder is another encoder."""
+    folder = Path(encoder)
+    files = [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
+    return [encoder, sorted((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files)]
+
+
+def _key(*parts: Any) -> str:
+    return hashlib.sha256(json.dumps([isoglot.__version__, *parts], default=str).encode()).hexdigest()[:16]
+
+
+def _digest(text: ParallelText) -> str:
+    return hashlib.sha256(json.dumps([text.src, text.tgt]).encode()).hexdigest()[:16]
+
+
+def _fingerprint(links: Sequence[WordLinks]) -> str:
+    content = [[sorted(one.sure), sorted(one.possible)] for one in links]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in name.lower())

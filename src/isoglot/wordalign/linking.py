@@ -1,0 +1,114 @@
+"""Which words of translated sentences translate each other, by their vectors: of encoded sentences, or of a whole text.
+
+Which ways there are to align words is told by two tables: `word_align.METHODS`, by similarity, and
+`statistical.MODELS`, which need no vectors.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.encoders import SHARD, Encoder, WordVectors
+from isoglot.errors import ConfigError
+from isoglot.extras import require
+from isoglot.progress import Progress, silent
+from isoglot.spaces import unit_rows
+from isoglot.wordalign.links import WordLinks
+from isoglot.wordalign.similarity import METHODS, word_align, word_scores
+from isoglot.wordalign.statistical import MODELS
+
+__all__ = ["check_linking", "link_text", "link_words", "pair_scores"]
+
+Sentences = Sequence[Sequence[str]]
+
+
+def check_linking(method: str, settings: Mapping[str, Any]) -> None:
+    """Raise if there is no such word alignment or it has no such setting: before anything is encoded for it.
+
+    >>> check_linking("itermax", {"null": 0.4})
+    >>> check_linking("hmm", {"null": 0.4})
+    Traceback (most recent call last):
+    ...
+    isoglot.errors.ConfigError: hmm has no setting 'null'; its settings: symmetrise, seed
+    """
+    known: dict[str, Any]
+    if method in METHODS:
+        # Both are in units of cosines.
+        known = {**METHODS[method].settings, **({} if METHODS[method].raw else {"null": 0.0, "distortion": 0.0})}
+    elif method in MODELS:
+        known = {"symmetrise": "", "seed": 0}
+        if MODELS[method].stages:
+            require("word-alignment", f"the model {method}")
+    else:
+        raise ConfigError(
+            f"unknown word alignment {method!r}", remedy=f"one of: {', '.join(dict.fromkeys([*METHODS, *MODELS]))}"
+        )
+    for name, value in settings.items():
+        if name not in known:
+            raise ConfigError(f"{method} has no setting {name!r}", remedy=f"its settings: {', '.join(known)}")
+        kind, wanted = {
+            str: ("a name", str),
+            int: ("a whole number", numbers.Integral),
+            float: ("a number", numbers.Real),
+        }[type(known[name])]
+        if not isinstance(value, wanted) and not (name == "null" and value is None):
+            raise ConfigError(f"{name} of {method} takes {kind}, not {value!r}")
+
+
+def link_words(
+    src: WordVectors, tgt: WordVectors, method: str = "itermax", *, progress: Progress = silent, **settings: Any
+) -> list[WordLinks]:
+    """Align the words of matched sentences by the similarity of their vectors."""
+    links = []
+    similarities = _similarities(src, tgt, method)
+    total = max(len(src), 1)
+    for number in range(len(src)):
+        links.append(word_align(similarities(number), method, **settings))
+        if number % 256 == 0:
+            progress("aligning words", number, total)
+    progress("aligning words", total, total)
+    return links
+
+
+def pair_scores(
+    encoders: tuple[Encoder, Encoder], src: Sequence[str], tgt: Sequence[str], method: str, **settings: Any
+) -> npt.NDArray[np.floating[Any]]:
+    """What the method sees of one sentence pair (n, m), see `word_scores`."""
+    X, Y = (one.without_cache().words([words]) for one, words in zip(encoders, (src, tgt), strict=True))
+    return word_scores(_similarities(X, Y, method)(0), method, **settings)
+
+
+def link_text(
+    encoders: tuple[Encoder, Encoder],
+    src: Sentences,
+    tgt: Sentences,
+    method: str = "itermax",
+    *,
+    progress: Progress = silent,
+    **settings: Any,
+) -> list[WordLinks]:
+    """The same for a whole text, with an encoder for each side: encoded and aligned shard by shard, to save memory."""
+    links: list[WordLinks] = []
+    total = len(src)
+    for begin in range(0, total, SHARD):
+        end = min(begin + SHARD, total)
+        of = f" ({end:,} of {total:,})" if total > SHARD else ""
+        X = encoders[0].words(src[begin:end], step=f"encoding source{of}", progress=progress)
+        Y = encoders[1].words(tgt[begin:end], step=f"encoding target{of}", progress=progress)
+        links += link_words(X, Y, method, progress=progress, **settings)
+    return links
+
+
+def _similarities(src: WordVectors, tgt: WordVectors, method: str) -> Callable[[int], npt.NDArray[np.floating[Any]]]:
+    """The similarities of a sentence pair's words, by its number, as the method wants them."""
+    if method in METHODS and METHODS[method].raw:
+        # In double precision: the blur is small beside the rounding of long vectors' products.
+        return lambda number: src[number].astype(np.float64) @ tgt[number].astype(np.float64).T
+    X, Y = (dataclasses.replace(side, vectors=unit_rows(np.ascontiguousarray(side.vectors))) for side in (src, tgt))
+    return lambda number: X[number] @ Y[number].T
