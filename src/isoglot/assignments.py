@@ -1,0 +1,89 @@
+"""`KEY=VALUE` and `LANG=FILE`: the two forms in which settings and files are given as text."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from isoglot.errors import ConfigError, InputError
+from isoglot.languages import guess_language
+from isoglot.suggest import hint
+
+__all__ = ["check_known", "language_file", "read_assignments", "setting_types", "split_assignments", "value_of"]
+
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def split_assignments(texts: Iterable[str]) -> dict[str, str]:
+    """Texts by key; dashes in keys are underscores, and a key that is given twice is an error.
+
+    >>> split_assignments(["ridge=0.5", "match-dimensions = yes"])
+    {'ridge': '0.5', 'match_dimensions': 'yes'}
+    """
+    values: dict[str, str] = {}
+    for text in texts:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not key:
+            raise ConfigError(f"a setting is given as key=value, not {text!r}")
+        key = key.replace("-", "_")
+        if key in values:
+            raise ConfigError(f"{key} is given twice", remedy="give it once")
+        values[key] = value
+    return values
+
+
+def read_assignments(texts: Iterable[str], types: Mapping[str, str], *, owner: str | None = None) -> dict[str, Any]:
+    """Settings by name, each read by its type; `owner` names what has these settings and refuses others.
+
+    >>> read_assignments(["rounds=3"], {"rounds": "int"})
+    {'rounds': 3}
+    """
+    values = split_assignments(texts)
+    if owner is not None:
+        check_known(values, types, owner)
+    return {key: value_of(key, text, types.get(key, "str")) for key, text in values.items()}
+
+
+def check_known(given: Iterable[str], known: Iterable[str], owner: str, *, where: str | None = None) -> None:
+    """Raise for the first name that is no setting of `owner`, with the nearest one."""
+    known = sorted(known)
+    for name in given:
+        if name not in known:
+            remedy = hint(name, known, f"known settings: {', '.join(known)}")
+            raise ConfigError(f"{owner} has no setting {name!r}", where=where, remedy=remedy)
+
+
+def setting_types(settings: Any) -> dict[str, str]:
+    """The type of each field of a dataclass, as it is written."""
+    return {field.name: str(getattr(field.type, "__name__", field.type)) for field in dataclasses.fields(settings)}
+
+
+def value_of(key: str, text: str, kind: str) -> Any:
+    """A text as a value of this type ("int", "float", "bool", "str"; "int | None" takes "none" too)."""
+    if text.lower() in ("none", "null") and "None" in kind:
+        return None
+    try:
+        if "bool" in kind:
+            return _TRUTH[text.lower()]
+        if "int" in kind:
+            return int(text)
+        if "float" in kind:
+            return float(text)
+    except (KeyError, ValueError):
+        raise ConfigError(f"{key} takes {kind}, not {text!r}") from None
+    return text
+
+
+def language_file(text: str | Path) -> tuple[str, Path]:
+    """Language and file of `fr=presse.txt`, or of a file whose name tells its language, such as `news.fr.txt`."""
+    lang, equals, name = str(text).partition("=")
+    if not equals or Path(text).exists():
+        lang, name = guess_language(text), str(text)
+    path = Path(name)
+    if not path.exists():
+        raise InputError("no such file", where=name, remedy="check the path")
+    if not lang:
+        raise ConfigError("the file's name tells no language", where=name, remedy=f"name it: en={name}")
+    return lang, path

@@ -1,0 +1,121 @@
+"""Registries that can be extended from outside: by a decorator, by an entry point, or as `module:Name`.
+
+A package that declares `my-method = "my_package:MyMethod"` under `[project.entry-points."isoglot.aligners"]` has its method
+beside ours once it is installed. `late` is the one way by which a room calls a room below it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+import warnings
+from collections.abc import Iterator, Mapping
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from isoglot.errors import ConfigError
+from isoglot.suggest import unknown
+
+__all__ = ["Registry", "late", "load_object"]
+
+T = TypeVar("T")
+
+
+def late(target: str) -> Any:
+    """What `module:name` names, imported now: for methods whose work is done by a room further down the flow.
+
+    >>> late("isoglot.plugins:late").__name__
+    'late'
+    """
+    module, _, name = target.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def load_object(text: str, kind: str) -> Any:
+    """What a user's `package.module:Name` or `file.py:Name` names."""
+    place, _, name = text.rpartition(":")
+    try:
+        if place.endswith(".py"):
+            module = _from_file(Path(place))
+        else:
+            module = importlib.import_module(place)
+    except ImportError as error:
+        raise ConfigError(f"{kind} {text!r}: {error}", remedy="give module:Class or file.py:Class") from error
+    if not hasattr(module, name):
+        raise unknown(f"name in {place}", name, [key for key in vars(module) if not key.startswith("_")])
+    return getattr(module, name)
+
+
+@functools.cache
+def _from_file(path: Path) -> Any:
+    """A file as a module of its own, executed once."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    if not path.is_file():
+        raise ConfigError("no such file", where=str(path))
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Registry(Generic[T]):
+    """Things of one kind by name: those of our own package, and those of entry points.
+
+    Args:
+        kind: what they are called in messages, e.g. "method".
+        group: the group of entry points, e.g. "isoglot.aligners".
+        packages: packages of ours whose modules (not those that begin with an underscore) register things on import.
+    """
+
+    def __init__(self, kind: str, group: str, *packages: str) -> None:
+        self.kind = kind
+        self.group = group
+        self._packages = packages
+        self._things: dict[str, T] = {}
+        self._complete = False
+
+    def add(self, name: str, thing: T) -> None:
+        """Called by decorators. A name belongs to the first who takes it."""
+        other = self._things.setdefault(name, thing)
+        if other is not thing and _origin(other) != _origin(thing):
+            raise ConfigError(f"two {self.kind}s are called {name!r}: {_origin(other)} and {_origin(thing)}")
+        self._things[name] = thing
+
+    def all(self) -> Mapping[str, T]:
+        """All of them by name, in alphabetical order."""
+        if not self._complete:
+            for package in self._packages:
+                for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+                    if not module.ispkg and not module.name.rpartition(".")[2].startswith("_"):
+                        importlib.import_module(module.name)
+            for name, thing in self._from_outside():
+                self.add(name, thing)
+            self._complete = True
+        return dict(sorted(self._things.items()))
+
+    def get(self, name: str) -> T:
+        """The named one; `module:Name` and `file.py:Name` name one from outside."""
+        known = self._things if name in self._things else self.all()
+        if name in known:
+            return known[name]
+        if ":" in name:
+            found: T = load_object(name, self.kind)
+            return found
+        raise unknown(self.kind, name, known)
+
+    def _from_outside(self) -> Iterator[tuple[str, T]]:
+        for point in entry_points(group=self.group):
+            try:
+                yield point.name, point.load()
+            except Exception as error:  # whatever somebody else's package does on import, ours must still work
+                message = f"the {self.kind} {point.name!r} ({point.value}) cannot be loaded and is left out: {error}"
+                warnings.warn(message, stacklevel=3)
+
+
+def _origin(thing: Any) -> str:
+    return f"{getattr(thing, '__module__', '?')}.{getattr(thing, '__qualname__', repr(thing))}"
