@@ -1,6 +1,6 @@
 """Registries that can be extended from outside: by a decorator, by an entry point, or as `module:Name`.
 
-A package that declares `my-method = "my_package:MyMethod"` under `[project.entry-points."isoglot.aligners"]` has its method
+A package with an entry point `my-method = "my_package:MyMethod"` in the group `isoglot.aligners` has its method
 beside ours once it is installed. `late` is the one way by which a room calls a room below it.
 """
 

@@ -1,131 +1,137 @@
-"""`AlignedSpaces`: languages that share one vector space, with the alignment that brought them there.
-
-This is what `isoglot align` leaves behind and what all later commands read:
-
-    OUT/isoglot.json                 what it is, how it was made, figures measured
-    OUT/spaces/en.safetensors        each language's words and mapped vectors, memory-mapped on loading
-    OUT/alignments/en-fr/            the alignment itself, for vectors that come later
-    OUT/neighbourhoods.safetensors   CSLS neighbourhood means, which cost a pass over all pairs of words
-    OUT/rerank/en-fr/                re-rankers, where any were trained
-"""
+"""`Aligned`: what a person holds after aligning: translate, look around, take a dictionary, measure, export, save."""
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, overload
 
-import numpy as np
-import numpy.typing as npt
-from safetensors.numpy import save_file
-
-from isoglot.aligners import Alignment, Side
+from isoglot.aligned.export import export_spaces
+from isoglot.aligned.rerank import Reranker
+from isoglot.aligned.shared import SharedSpaces
+from isoglot.aligned.translation import Translation, induce, translate
 from isoglot.errors import ConfigError, FormatError, InputError
-from isoglot.files import atomic_path
-from isoglot.folders import FolderKind
-from isoglot.manifests import TensorFile
+from isoglot.folders import Manifest
+from isoglot.lexicons import Lexicon
+from isoglot.notebook import html_table
+from isoglot.plugins import late
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Retriever
-from isoglot.spaces import Space, load_space, save_space
-from isoglot.verified import digest_of_array
+from isoglot.spaces import Space
+from isoglot.suggest import hint
 
-if TYPE_CHECKING:
-    from isoglot.aligned.rerank import Reranker
-
-__all__ = ["AlignedSpaces", "check_name"]
-
-_MEANS = "neighbourhoods.safetensors"
-_SPACES = "spaces"
-KIND = FolderKind("isoglot-aligned-spaces", "aligned spaces", "`isoglot align`", later=(_MEANS,))
-
-Means = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]
+__all__ = ["Aligned"]
 
 
-def check_name(name: str) -> None:
-    """Raise unless a language of this name can have files of its own."""
-    if not re.fullmatch(r"[\w.-]{1,64}", name):
-        raise ConfigError(f"{name!r} cannot name a language", remedy="use a code such as 'en' or 'zh-Hant'")
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class AlignedSpaces:
-    """Spaces by name, all in one vector space.
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Aligned(SharedSpaces):
+    """Languages in one vector space, as `isoglot.align` returns and `isoglot.load` reads them.
 
     Args:
-        spaces: mapped Spaces by name, the source first. Names are language codes; see `pair` for equal codes.
-        alignments: by (source name, target name).
-        info: how this was made: figures, settings, provenance.
-        means: CSLS neighbourhood means by (source, target, neighbourhood), filled in as they are computed.
         rerankers: by (source name, target name), where any were trained; each serves its own direction only.
+
+    >>> import numpy as np
+    >>> from isoglot.aligners import Procrustes
+    >>> en, fr = Space("en", ["cat", "dog"], np.eye(2)), Space("fr", ["chat", "chien"], np.eye(2)[::-1])
+    >>> aligned = Aligned.pair(Procrustes(normalise="unit").fit(en, fr, [(0, 0), (1, 1)]), en, fr)
+    >>> aligned
+    Aligned(en: 2 words, fr: 2 words; 2 dimensions, procrustes)
+    >>> aligned.translate("dog", k=1)
+    dog (en) -> chien (fr) 1.00
+    >>> aligned.lexicon().pairs
+    (('cat', 'chat'), ('dog', 'chien'))
     """
 
-    spaces: Mapping[str, Space]
-    alignments: Mapping[tuple[str, str], Alignment]
-    info: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    means: dict[tuple[str, str, int], Means] = dataclasses.field(default_factory=dict)
     rerankers: Mapping[tuple[str, str], Reranker] = dataclasses.field(default_factory=dict)
-    _originals: dict[str, Space | None] = dataclasses.field(default_factory=dict, repr=False)
 
-    @classmethod
-    def pair(cls, alignment: Alignment, src: Space, tgt: Space, info: Mapping[str, Any] | None = None) -> AlignedSpaces:
-        """Map both sides. Two Spaces of the same language (say, of two models) are named `en.src` and `en.tgt`."""
-        names = [src.lang or "src", tgt.lang or "tgt"]
-        for name in names:
-            check_name(name)
-        if names[0] == names[1]:
-            names = [f"{names[0]}.src", f"{names[1]}.tgt"]
-        spaces = {names[0]: alignment.transform(src, "src"), names[1]: alignment.transform(tgt, "tgt")}
-        return cls(spaces, {(names[0], names[1]): alignment}, info or {})
+    def __repr__(self) -> str:
+        languages = ", ".join(f"{name}: {len(space):,} words" for name, space in self.spaces.items())
+        facts = [f"{next(iter(self.spaces.values())).dim} dimensions", *self._facts()]
+        return f"Aligned({languages}; {', '.join(facts)})"
 
-    @property
-    def names(self) -> list[str]:
-        return list(self.spaces)
-
-    def direction(self, source: str | None = None, target: str | None = None) -> tuple[str, str]:
-        """Fill in what was left out: the first Space as source, and as target the first other one."""
-        for name in (source, target):
-            if name is not None and name not in self.spaces:
-                raise ConfigError(f"no language {name!r} here", remedy=f"there are: {', '.join(self.spaces)}")
-        if source is None:
-            source = next(name for name in self.spaces if name != target)
-        if target is None:
-            target = next(name for name in self.spaces if name != source)
-        if source == target:
-            raise ConfigError(f"source and target are both {source!r}")
-        return source, target
-
-    def retriever(
-        self,
-        source: str,
-        target: str,
-        *,
-        score: str = "csls",
-        neighbourhood: int = 10,
-        backend: str = "exact",
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Retriever:
-        """Search from one language into another; CSLS means are computed once for both directions and kept."""
-        forward, backward = (source, target, neighbourhood), (target, source, neighbourhood)
-        retriever = Retriever(
-            self.spaces[source].vectors,
-            self.spaces[target].vectors,
-            score=score,
-            neighbourhood=neighbourhood,
-            backend=backend,
-            threads=threads,
-            progress=progress,
-            means=self.means.get(forward) if score == "csls" else None,
+    def _repr_html_(self) -> str:
+        rows = [[name, f"{len(space):,}", ", ".join(space.words[:5])] for name, space in self.spaces.items()]
+        dim = next(iter(self.spaces.values())).dim
+        return html_table(
+            f"Aligned: {', '.join([f'{dim} dimensions', *self._facts()])}", ["language", "words", "first words"], rows
         )
-        if score == "csls" and forward not in self.means:
-            of_source, of_target = retriever.neighbourhood_means()
-            self.means[forward], self.means[backward] = (of_source, of_target), (of_target, of_source)
-        return retriever
 
-    def with_reranker(self, reranker: Reranker) -> AlignedSpaces:
+    def __getitem__(self, name: str) -> Space:
+        """The mapped Space of a language."""
+        if name not in self.spaces:
+            raise ConfigError(f"no language {name!r} here", remedy=f"there are: {', '.join(self.spaces)}")
+        return self.spaces[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.spaces)
+
+    def __len__(self) -> int:
+        return len(self.spaces)
+
+    @overload
+    def translate(self, words: str, k: int = ..., **settings: Any) -> Translation: ...
+    @overload
+    def translate(self, words: Iterable[str], k: int = ..., **settings: Any) -> list[Translation]: ...
+    def translate(self, words: str | Iterable[str], k: int = 5, **settings: Any) -> Translation | list[Translation]:
+        """The k best translations of one word, or of each of several.
+
+        Args:
+            settings: `source` and `target` languages, `score`, `rerank`; see `isoglot.aligned.translate`.
+        """
+        answers = translate(self, words, k=k, **settings)
+        return answers[0] if isinstance(words, str) else answers
+
+    def neighbours(self, word: str, k: int = 10, *, source: str | None = None) -> list[tuple[str, str, float]]:
+        """The nearest words of all languages by cosine, as (language, word, cosine), nearest first.
+
+        Args:
+            source: the word's language; by default the first language that has the word.
+        """
+        if source is not None:
+            self.direction(source)
+        found = [(name, self.vector(name, word)) for name in ([source] if source else self.spaces)]
+        name, vector = next(((name, v) for name, v in found if v is not None), (None, None))
+        if name is None or vector is None:
+            known = [one for space in self.spaces.values() for one in space.words[:50_000]]
+            raise InputError(f"{word!r} has no vector here", remedy=hint(word, known, "try another spelling"))
+        near: list[tuple[str, str, float]] = []
+        for other, space in self.spaces.items():
+            one = Retriever(vector[None], space.vectors, score="cosine")
+            rows = one.top(min(k + 1, len(space)))
+            near += [
+                (other, space.words[row], float(score))
+                for row, score in zip(rows.indices[0], rows.scores[0], strict=True)
+                if row >= 0 and (other, space.words[row]) != (name, word)
+            ]
+        return sorted(near, key=lambda one: -one[2])[:k]
+
+    def lexicon(self, **settings: Any) -> Lexicon:
+        """A dictionary: the best translation of each source word.
+
+        Args:
+            settings: `mutual`, `limit`, `minimum` confidence, `source`, `target`, ...; see `isoglot.aligned.induce`,
+                which also gives scores and confidences.
+        """
+        source, target = self.direction(settings.get("source"), settings.get("target"))
+        pairs = induce(self, **{**settings, "source": source, "target": target})
+        return Lexicon([(pair.source, pair.target) for pair in pairs], source, target)
+
+    def evaluate(self, test: Lexicon | str | Path | Iterable[tuple[str, str]], **settings: Any) -> Any:
+        """How good it is on a test lexicon: results by metric, such as `["P@1"]`; see `isoglot.evaluate`."""
+        return late("isoglot.tasks:evaluate")(self, test, **settings)
+
+    def export(self, path: str | Path, format: str = "text", *, progress: Progress = silent) -> list[Path]:
+        """Write the aligned vectors for other tools; returns what was written.
+
+        Args:
+            path: a folder.
+            format: "text" or "binary" (word2vec's), "kv" (gensim's KeyedVectors), one file for each language; or
+                "static-model", which sentence-transformers and model2vec load as one cross-lingual model.
+        """
+        return export_spaces(self.spaces, Path(path), format, progress=progress)
+
+    def with_reranker(self, reranker: Reranker) -> Aligned:
         """The same spaces with this re-ranker for its direction, in place of an earlier one."""
         key = self.direction(reranker.source, reranker.target)
         return dataclasses.replace(self, rerankers={**self.rerankers, key: reranker})
@@ -135,154 +141,30 @@ class AlignedSpaces:
         found = None if wanted is False else self.rerankers.get((source, target))
         if wanted and found is None:
             raise ConfigError(
-                f"no re-ranker for {source}-{target} here", remedy="align again with --rerank, or leave re-ranking out"
+                f"no re-ranker for {source}-{target} here", remedy="align again with `rerank`, or leave re-ranking out"
             )
         return found
 
-    def vector(self, name: str, word: str) -> npt.NDArray[np.float32] | None:
-        """The word's vector in the shared space, or None.
+    def _facts(self) -> list[str]:
+        """Method and first figure, where they are known."""
+        methods = list(dict.fromkeys(alignment.method for alignment in self.alignments.values()))
+        results = self.info.get("results") or []
+        figures = [f"{results[0]['metric']} {results[0]['value']:.3f}"] if results else []
+        return [*methods, *(["re-ranked"] if self.rerankers else []), *figures]
 
-        A word outside the vocabulary is looked up lower-cased; then, if the original file still exists and has
-        subwords (fastText `.bin`), its n-grams give a vector, which is mapped like any other.
-        """
-        space = self.spaces[name]
-        for form in (word, word.lower()):
-            if form in space:
-                return np.array(space.vectors[space.index[form]])
-        original = self._original(name)
-        if original is None or original.subwords is None:
-            return None
-        alignment, side = self._alignment_of(name)
-        mapped: npt.NDArray[np.float32] = alignment.transform(original.vector(word)[None], side)[0]
-        return mapped
-
-    def save(
-        self,
-        folder: str | Path,
-        *,
-        spaces_in: str = _SPACES,
-        also: Callable[[Path], None] | None = None,
-        progress: Progress = silent,
-    ) -> None:
-        """Write the folder in one piece, the spaces to `spaces_in` within it; `also` may put more into it."""
-        with KIND.replacing(folder) as temporary:
-            (temporary / spaces_in).mkdir(exist_ok=True)
-            (temporary / "alignments").mkdir()
-            for done, (name, space) in enumerate(self.spaces.items()):
-                progress("writing", done, len(self.spaces))
-                save_space(space, temporary / spaces_in / f"{name}.safetensors", format="native")
-            progress("writing", len(self.spaces), len(self.spaces))
-            for (source, target), alignment in self.alignments.items():
-                place = temporary / "alignments" / f"{source}-{target}"
-                place.mkdir()
-                alignment.write_into(place)
-            for (source, target), reranker in self.rerankers.items():
-                place = temporary / "rerank" / f"{source}-{target}"
-                place.mkdir(parents=True)
-                reranker.write_into(place)
-            self._write_means(temporary)
-            if also is not None:
-                also(temporary)
-            content = {
-                "languages": list(self.spaces),
-                "spaces_in": spaces_in,
-                "sources": {name: space.source for name, space in self.spaces.items()},
-                "alignments": [list(key) for key in self.alignments],
-                "rerankers": [list(key) for key in self.rerankers],
-                "info": dict(self.info),
-            }
-            KIND.write_manifest(temporary, content)
-
-    def save_means(self, folder: str | Path) -> None:
-        """Keep newly computed neighbourhood means with the folder they belong to, if it can be written."""
-        folder = Path(folder)
-        try:
-            self._write_means(folder)
-        except OSError:
-            return  # a read-only folder works as well, it only computes them again
+    def _write_more(self, folder: Path) -> dict[str, Any]:
+        for (source, target), reranker in self.rerankers.items():
+            place = folder / "rerank" / f"{source}-{target}"
+            place.mkdir(parents=True)
+            reranker.write_into(place)
+        return {"rerankers": [list(key) for key in self.rerankers]}
 
     @classmethod
-    def load(cls, folder: str | Path) -> AlignedSpaces:
-        """Read what `save` wrote; vectors are memory-mapped."""
-        manifest = KIND.read(folder)
-        folder = Path(folder)
-        names = manifest.names("languages", least=2)
-        sources = manifest.fields("sources")
-        place = manifest.place("spaces_in", folder)
-        spaces = {}
-        for name in names:
-            path = manifest.file((place / f"{name}.safetensors").relative_to(folder).as_posix())
-            space = load_space(path, lang=name, format="native")
-            spaces[name] = dataclasses.replace(space, source=sources.optional_text(name))
-        if len({space.dim for space in spaces.values()}) > 1:
-            raise manifest.wrong("its languages have different dimensions")
-        alignments = {
-            (source, target): Alignment.load(folder / "alignments" / f"{source}-{target}")
-            for source, target in manifest.pairs("alignments", among=names)
-        }
-        rerankers = cls._read_rerankers(folder, manifest.pairs("rerankers", among=names))
-        return cls(spaces, alignments, manifest.mapping("info"), cls._read_means(folder, spaces), rerankers)
-
-    def _write_means(self, folder: Path) -> None:
-        tensors = {}
-        for (source, target, k), (of_source, of_target) in self.means.items():
-            tensors[f"{source}|{target}|{k}|0"], tensors[f"{source}|{target}|{k}|1"] = of_source, of_target
-        if tensors:
-            arrays = {name: np.ascontiguousarray(value) for name, value in tensors.items()}
-            with atomic_path(folder / _MEANS, own=True) as temporary:
-                # One entry: safetensors writes several in no fixed order, and the same run shall give the same bytes.
-                save_file(arrays, temporary, metadata={"sha256": _digest(arrays)})
-
-    @staticmethod
-    def _read_means(folder: Path, spaces: Mapping[str, Space]) -> dict[tuple[str, str, int], Means]:
-        try:
-            tensors = TensorFile.read(folder / _MEANS)
-        except InputError:
-            return {}  # only a cache: computed again when needed
-        if tensors.metadata.get("sha256") != _digest(tensors):
-            return {}
-        means = {}
-        for key in tensors:
-            source, target, k, which, *_ = [*key.split("|"), *[""] * 4]
-            other = f"{source}|{target}|{k}|1"
-            if which != "0" or other not in tensors or not {source, target} <= spaces.keys() or not k.isdecimal():
-                continue
-            of_source, of_target = tensors[key], tensors[other]
-            if (of_source.shape, of_target.shape) == ((len(spaces[source]),), (len(spaces[target]),)):
-                means[source, target, int(k)] = (of_source, of_target)
-        return means
-
-    @staticmethod
-    def _read_rerankers(folder: Path, keys: list[tuple[str, str]]) -> dict[tuple[str, str], Reranker]:
-        if not keys:
-            return {}
-        from isoglot.aligned.rerank import Reranker
-
+    def _read_more(cls, folder: Path, manifest: Manifest, names: list[str]) -> dict[str, Any]:
         found = {}
-        for source, target in keys:
+        for source, target in manifest.pairs("rerankers", among=names):
             place = folder / "rerank" / f"{source}-{target}"
             found[source, target] = reranker = Reranker.load(place)
             if (reranker.source, reranker.target) != (source, target):
                 raise FormatError(f"is for {reranker.source}-{reranker.target}", where=str(place))
-        return found
-
-    def _original(self, name: str) -> Space | None:
-        """The file a Space came from, where it is still there and may have subwords; opened once."""
-        if name not in self._originals:
-            source = self.spaces[name].source
-            usable = source is not None and source.endswith(".bin") and Path(source).is_file()
-            self._originals[name] = load_space(source, lang=name) if usable and source is not None else None
-        return self._originals[name]
-
-    def _alignment_of(self, name: str) -> tuple[Alignment, Side]:
-        for (source, target), alignment in self.alignments.items():
-            if name == source:
-                return alignment, "src"
-            if name == target:
-                return alignment, "tgt"
-        raise ConfigError(f"no alignment for {name!r}")
-
-
-def _digest(arrays: Mapping[str, npt.NDArray[Any]]) -> str:
-    parts = "".join(f"{name} {digest_of_array(arrays[name])}\n" for name in sorted(arrays))
-    return hashlib.sha256(parts.encode()).hexdigest()
+        return {"rerankers": found}

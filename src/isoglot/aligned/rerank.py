@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.aligned.aligned import AlignedSpaces
 from isoglot.aligned.rerank_features import CandidateSearch, Queries, feature_names
 from isoglot.aligned.rerank_model import RankingModel
 from isoglot.aligned.rerank_training import cross_fit, learn
+from isoglot.aligned.shared import SharedSpaces
 from isoglot.aligners import Aligner
 from isoglot.errors import ConfigError, InputError, LexiconError
 from isoglot.folders import FolderKind
@@ -59,7 +59,7 @@ class Reranker:
     candidates: int = 40
     neighbourhood: int = 10
     words: bool = True
-    further: tuple[AlignedSpaces, ...] = ()
+    further: tuple[SharedSpaces, ...] = ()
     info: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @classmethod
@@ -124,7 +124,7 @@ class Reranker:
         return cls(*seen.direction, model, candidates, neighbourhood, words, seen.further, info)
 
     def retriever(
-        self, aligned: AlignedSpaces, *, threads: int | None = None, progress: Progress = silent
+        self, aligned: SharedSpaces, *, threads: int | None = None, progress: Progress = silent
     ) -> RerankedRetriever:
         """Search in `aligned` (of the first aligner) in the learned order; goes where a `Retriever` goes."""
         for name in (self.source, self.target):
@@ -180,7 +180,7 @@ class Reranker:
             manifest.integer("candidates", least=1),
             manifest.integer("neighbourhood", least=1),
             words,
-            tuple(AlignedSpaces.load(Path(folder) / "aligners" / str(number)) for number in further),
+            tuple(SharedSpaces.load(Path(folder) / "aligners" / str(number)) for number in further),
             manifest.mapping("info"),
         )
 
@@ -194,7 +194,7 @@ class RerankedRetriever:
     """
 
     reranker: Reranker
-    aligned: AlignedSpaces
+    aligned: SharedSpaces
     threads: int | None = None
     progress: Progress = silent
 
@@ -228,7 +228,7 @@ class RerankedRetriever:
         return self._order(Queries([space.words[row] for row in chosen], frequency_ranks(space)[chosen], vectors), k)
 
     def top_words(self, k: int, words: Sequence[str]) -> Neighbours:
-        """The k best targets of these words, each of which must have a vector (see `AlignedSpaces.vector`).
+        """The k best targets of these words, each of which must have a vector (see `SharedSpaces.vector`).
 
         A word outside the vocabulary counts as rarer than all within.
         """
@@ -249,7 +249,7 @@ class RerankedRetriever:
         )
 
     @property
-    def _views(self) -> list[AlignedSpaces]:
+    def _views(self) -> list[SharedSpaces]:
         return [self.aligned, *self.reranker.further]
 
     def _order(self, queries: Queries, k: int) -> Neighbours:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.aligned.aligned import AlignedSpaces
+from isoglot.aligned.shared import SharedSpaces
 from isoglot.aligners import SPELLING_FEATURES, latin, spelling_features
 from isoglot.lexicons import frequency_ranks
 from isoglot.progress import Progress, silent
@@ -120,7 +120,7 @@ class CandidateSearch:
         words: False measures `GEOMETRIC_FEATURES` alone.
     """
 
-    views: Sequence[AlignedSpaces]
+    views: Sequence[SharedSpaces]
     direction: tuple[str, str]
     queries: Queries
     candidates: IntVector
@@ -133,7 +133,7 @@ class CandidateSearch:
     @classmethod
     def run(
         cls,
-        views: Sequence[AlignedSpaces],
+        views: Sequence[SharedSpaces],
         direction: tuple[str, str],
         queries: Queries,
         *,

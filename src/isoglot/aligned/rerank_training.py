@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.aligned.aligned import AlignedSpaces
 from isoglot.aligned.rerank_features import CandidateSearch, Features, Queries, feature_names
 from isoglot.aligned.rerank_model import Labels, RankingModel, choose_penalty
+from isoglot.aligned.shared import SharedSpaces
 from isoglot.aligners import Aligner
 from isoglot.errors import LexiconError
 from isoglot.lexicons import Lexicon, frequency_ranks
@@ -37,7 +37,7 @@ class TrainingSet:
     labels: Labels
     parts: npt.NDArray[np.int64]
     direction: tuple[str, str]
-    further: tuple[AlignedSpaces, ...]
+    further: tuple[SharedSpaces, ...]
 
 
 def cross_fit(
@@ -59,9 +59,9 @@ def cross_fit(
     part_of = np.random.default_rng(seed).permutation(len(sources)) % folds
     ranks = frequency_ranks(src)
 
-    def fitted(aligner: Aligner, seeds: Lexicon) -> AlignedSpaces:
+    def fitted(aligner: Aligner, seeds: Lexicon) -> SharedSpaces:
         pairs = seeds if _learns_from_pairs(aligner) else None
-        return AlignedSpaces.pair(aligner.fit(src, tgt, pairs), src, tgt)
+        return SharedSpaces.pair(aligner.fit(src, tgt, pairs), src, tgt)
 
     # An aligner that looks at no pairs is the same in every fold; of the others beyond the first, users need the one
     # of all seeds too. The first they have.

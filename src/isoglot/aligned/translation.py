@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.aligned.aligned import AlignedSpaces
 from isoglot.errors import ConfigError
+from isoglot.notebook import html_table
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Neighbours
 from isoglot.strings import one_or_many
 
 if TYPE_CHECKING:
+    from isoglot.aligned.aligned import Aligned
     from isoglot.aligned.rerank import Reranker
 
 __all__ = ["InducedPair", "Translation", "confidence", "induce", "translate"]
@@ -25,15 +26,42 @@ SHARPNESS = 20.0
 _COMPARED = 10  # candidates among which a confidence is shared out
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Translation:
-    """Candidates for one word, best first; `known` is False if the word has no vector."""
+    """Candidates (word, score) for one word, best first; `known` is False if the word has no vector.
+
+    >>> answer = Translation("cat", "en", "fr", (("chat", 0.71), ("minou", 0.42)))
+    >>> answer.best, len(answer), [word for word, _ in answer]
+    ('chat', 2, ['chat', 'minou'])
+    """
 
     word: str
     source: str
     target: str
     candidates: tuple[tuple[str, float], ...] = ()
     known: bool = True
+
+    @property
+    def best(self) -> str | None:
+        """The first candidate, if there is any."""
+        return self.candidates[0][0] if self.candidates else None
+
+    def __iter__(self) -> Iterator[tuple[str, float]]:
+        return iter(self.candidates)
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def __getitem__(self, place: int) -> tuple[str, float]:
+        return self.candidates[place]
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{word} ({self.target}) {score:.2f}" for word, score in self.candidates)
+        return f"{self.word} ({self.source}) -> {found if self.known else 'no vector'}"
+
+    def _repr_html_(self) -> str:
+        rows = [[word, f"{score:.3f}"] for word, score in self.candidates]
+        return html_table(f"{self.word} ({self.source})", [self.target, "score"], rows)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +76,7 @@ class InducedPair:
 
 
 def translate(
-    aligned: AlignedSpaces,
+    aligned: Aligned,
     words: str | Iterable[str],
     *,
     source: str | None = None,
@@ -86,7 +114,7 @@ def translate(
 
 
 def induce(
-    aligned: AlignedSpaces,
+    aligned: Aligned,
     *,
     source: str | None = None,
     target: str | None = None,
@@ -126,7 +154,7 @@ def induce(
     return pairs
 
 
-def _reranker(aligned: AlignedSpaces, source: str, target: str, score: str, wanted: bool | None) -> Reranker | None:
+def _reranker(aligned: Aligned, source: str, target: str, score: str, wanted: bool | None) -> Reranker | None:
     """The re-ranker to use, which orders candidates found by CSLS and by nothing else."""
     if score != "csls":
         if wanted:

@@ -95,7 +95,7 @@ def align(
       isoglot align en.vec zh.vec -l en-zh.txt -m cca --set keep=0.9 -o en-zh --json
       isoglot align en=en.vec fr=fr.vec ja=ja.vec --pivot en -l en-fr=en-fr.txt -l en-ja=en-ja.txt -o all
     """
-    from isoglot.aligned.aligned import KIND
+    from isoglot.aligned import ALIGNED_FOLDER as KIND
     from isoglot.cli.console import notes, print_json, progress_bars, result_table, say
     from isoglot.cli.inputs import check_different, open_lexicon, open_space, parse_aligner
     from isoglot.cli.outputs import claim

@@ -139,7 +139,7 @@ def train(
       isoglot joint en.txt it.txt fr.txt -l en-fr=a.tsv -l it-fr=b.tsv -o three
       isoglot joint en.txt fr.txt -l en-fr.tsv -o en-fr --dry-run
     """
-    from isoglot.aligned.aligned import KIND
+    from isoglot.aligned import ALIGNED_FOLDER as KIND
     from isoglot.cli.console import print_json, progress_bars, result_table, say, table
     from isoglot.cli.joint_inputs import read_job, tell_cost
     from isoglot.cli.outputs import claim

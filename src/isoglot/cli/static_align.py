@@ -85,7 +85,7 @@ def static_align(
       isoglot static-align static --pivot en --from-vectors en=cc.en.vec --from-vectors fr=cc.fr.vec -o aligned
       isoglot static-align en=en.safetensors fr=fr.safetensors --pivot en --induce cognates -o aligned
     """
-    from isoglot.aligned.aligned import KIND
+    from isoglot.aligned import ALIGNED_FOLDER as KIND
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.inputs import check_different, open_space, parse_aligner
     from isoglot.cli.outputs import claim

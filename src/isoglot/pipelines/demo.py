@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from isoglot import catalogue
-from isoglot.aligned import AlignedSpaces, Translation, translate
-from isoglot.aligned.aligned import KIND
+from isoglot.aligned import ALIGNED_FOLDER as KIND, AlignedSpaces, Translation, translate
 from isoglot.aligners import Procrustes
 from isoglot.errors import OfflineError
 from isoglot.extras import require

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from isoglot.aligned.aligned import KIND as ALIGNED_SPACES
+from isoglot.aligned import ALIGNED_FOLDER as ALIGNED_SPACES
 from isoglot.errors import InputError
 from isoglot.joint import JointSpace
 from isoglot.report import Report, Section, kinds_section, table, write_report

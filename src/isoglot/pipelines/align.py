@@ -1,0 +1,126 @@
+"""`isoglot.align`: two languages in, whatever form they come in, and one space out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from isoglot.aligned import Aligned
+from isoglot.aligners import Aligner, aligner
+from isoglot.errors import ConfigError, ShapeError
+from isoglot.lexicons import Lexicon
+from isoglot.pipelines.align_pair import align_pair, split_lexicon
+from isoglot.progress import Progress, silent
+from isoglot.spaces import Space
+
+__all__ = ["AnyLexicon", "AnySpace", "align", "as_lexicon", "as_space"]
+
+#: What can stand for a Space: itself, a file, a catalogue name, or a matrix whose rows have no words.
+AnySpace = Space | str | Path | npt.NDArray[Any]
+#: What can stand for a Lexicon: itself, a file, a catalogue name, pairs of words, or pairs of rows.
+AnyLexicon = Lexicon | str | Path | Iterable[tuple[str, str]] | npt.NDArray[Any]
+
+
+def align(
+    src: AnySpace,
+    tgt: AnySpace,
+    pairs: AnyLexicon | None = None,
+    *,
+    method: str | Aligner | None = None,
+    test: AnyLexicon | None = None,
+    most_pairs: int | None = None,
+    held_out: int | None = None,
+    rerank: bool = False,
+    limit: int | None = 200_000,
+    score: str = "csls",
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = silent,
+    **settings: Any,
+) -> Aligned:
+    """Put two languages into one space, and measure how well they fit.
+
+    Args:
+        src, tgt: Spaces, files of vectors in any format, catalogue names ("vectors/en"), or matrices.
+        pairs: translations to learn from: a Lexicon, a file, a catalogue name ("lexicon/en-fr"), pairs of words, or,
+            for matrices, pairs of row numbers. None for a method that needs none.
+        method: a name of `isoglot.methods()`, "module:Class", or an aligner. By default "procrustes" with pairs; without
+            them "cognates", which looks at spelling, or "vecmap-unsupervised" for matrices, which have none.
+        test: translations to measure on. Without it some of the pairs are held out, see `held_out`.
+        most_pairs: learn from at most so many pairs, those of the most frequent words.
+        held_out: how many source words to measure on instead of learning from them; 0 for none. By default 1,500 of a
+            large lexicon (learning from 5,000 pairs), else a tenth.
+        rerank: also learn a small model that orders candidates by spelling and frequency too.
+        limit: read at most so many words of each file.
+        score: how candidates are ranked when measuring.
+        settings: of the method, if it is given by name.
+
+    What the method doubts of its own result, such as that it did not work, is a warning; figures are in
+    `aligned.info["results"]`.
+    """
+    source, target = as_space(src, "src", limit, progress), as_space(tgt, "tgt", limit, progress)
+    lexicon = None if pairs is None else as_lexicon(pairs, source, target)
+    gold = None if test is None else as_lexicon(test, source, target)
+    if method is None:
+        method = "procrustes" if lexicon is not None else "cognates" if _has_words(src, tgt) else "vecmap-unsupervised"
+    if not isinstance(method, str):
+        if settings:
+            raise ConfigError(f"{next(iter(settings))} is a setting of the aligner", remedy="give it to the aligner")
+        chosen = method
+    else:
+        chosen = aligner(method, seed=seed, **settings)
+    if lexicon is not None:
+        lexicon, rest = split_lexicon(
+            lexicon, source, target, seeds=most_pairs, held_out=held_out if gold is None else 0
+        )
+        gold = rest if gold is None else gold
+    outcome = align_pair(
+        source,
+        target,
+        chosen,
+        train=None if chosen.method.supervision == "unsupervised" and test is not None else lexicon,
+        test=gold,
+        score=score,
+        threads=threads,
+        rerank=rerank,
+        progress=progress,
+    )
+    for warning in outcome.warnings:
+        warnings.warn(warning, stacklevel=2)
+    return outcome.aligned
+
+
+def as_space(side: AnySpace, name: str = "", limit: int | None = None, progress: Progress = silent) -> Space:
+    """The Space that `side` stands for; rows of a matrix are called "0", "1", ..."""
+    if isinstance(side, Space):
+        return side
+    if isinstance(side, str | Path):
+        return Space.load(side, limit=limit, progress=progress)
+    matrix = np.asarray(side)
+    if matrix.ndim != 2:
+        raise ShapeError(f"{name}: expected a matrix of vectors, got shape {matrix.shape}")
+    return Space(name, [str(row) for row in range(len(matrix))], matrix)
+
+
+def as_lexicon(pairs: AnyLexicon, src: Space, tgt: Space) -> Lexicon:
+    """The Lexicon that `pairs` stands for."""
+    if isinstance(pairs, Lexicon):
+        return pairs
+    if isinstance(pairs, str | Path):
+        return Lexicon.load(pairs, src.lang, tgt.lang)
+    rows = list(pairs)
+    if rows and all(isinstance(number, int | np.integer) for pair in rows for number in pair):
+        index = np.asarray(rows)
+        if index.ndim != 2 or index.shape[1] != 2 or index.min() < 0 or (index >= [len(src), len(tgt)]).any():
+            raise ShapeError(f"pairs of rows must lie within the {len(src)} source and {len(tgt)} target rows")
+        rows = [(src.words[i], tgt.words[j]) for i, j in index]
+    return Lexicon(rows, src.lang, tgt.lang)
+
+
+def _has_words(*sides: AnySpace) -> bool:
+    return all(isinstance(side, Space | str | Path) for side in sides)

@@ -1,0 +1,61 @@
+"""`isoglot.load`: whatever Isoglot wrote, or a file of vectors or word pairs, as the object it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from isoglot import catalogue
+from isoglot.aligned import ALIGNED_FOLDER, Aligned
+from isoglot.aligners import Alignment
+from isoglot.aligners.alignment import KIND as ALIGNMENT_FOLDER
+from isoglot.encoders import AlignedEncoder, Encoder
+from isoglot.encoders.maps import KIND as ALIGNED_ENCODER_FOLDER
+from isoglot.errors import FormatError, InputError, IsoglotError
+from isoglot.folders import FolderKind
+from isoglot.lexicons import Lexicon
+from isoglot.spaces import Space
+
+__all__ = ["load"]
+
+_FOLDERS: tuple[tuple[FolderKind, Callable[..., Any]], ...] = (
+    (ALIGNED_FOLDER, Aligned.load),
+    (ALIGNED_ENCODER_FOLDER, AlignedEncoder.load),
+    (ALIGNMENT_FOLDER, Alignment.load),
+)
+
+
+def load(path: str | Path, **settings: Any) -> Any:
+    """Read a result or a file: its content decides what comes back.
+
+    - a folder of `Aligned.save` or `isoglot align`: an `Aligned`; likewise aligned encoders and single alignments;
+    - a folder with a model of transformers, such as a fine-tuned encoder: an `Encoder`;
+    - a file or folder of vectors, or a catalogue name such as "vectors/en": a `Space`;
+    - a file of word pairs, or a catalogue name such as "lexicon/en-fr": a `Lexicon`.
+
+    Args:
+        settings: of the loader, such as `limit` of a Space or `layer` of an Encoder.
+    """
+    folder = Path(path).expanduser()
+    for kind, read in _FOLDERS:
+        if kind.owns(folder):
+            return read(folder, **settings)
+    if (folder / "config.json").is_file():
+        return Encoder(folder, **settings)
+    if not folder.exists() and catalogue.has_entry(str(path)):
+        kind_of_data = catalogue.entry(str(path)).kind
+        readers: dict[str, Callable[..., Any]] = {"lexicon": Lexicon.load, "vectors": Space.load, "encoder": Encoder}
+        if kind_of_data not in readers:
+            raise InputError(f"is {kind_of_data}, which has no single object", where=str(path))
+        return readers[kind_of_data](str(path), **settings)
+    try:
+        return Space.load(path, **settings)
+    except FormatError:
+        if not folder.is_file() or settings:
+            raise
+        try:
+            return Lexicon.load(path)
+        except IsoglotError:
+            pass
+        raise
