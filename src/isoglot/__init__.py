@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from isoglot.aligners import Aligner, aligner, methods
     from isoglot.encoders import AlignedEncoder, Encoder
     from isoglot.lexicons import Lexicon
-    from isoglot.pipelines import align, compare, finetune, load
+    from isoglot.pipelines.align import align
+    from isoglot.pipelines.compare import compare
+    from isoglot.pipelines.finetune_encoder import finetune
+    from isoglot.pipelines.load import load
     from isoglot.spaces import Space
     from isoglot.tasks import evaluate
     from isoglot.wordalign import align_words

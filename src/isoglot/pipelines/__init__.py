@@ -1,5 +1,6 @@
 """Whole jobs made of the rooms above: align a pair, several languages, compare methods, audit, fine-tune."""
 
+from isoglot.pipelines.align import align as align
 from isoglot.pipelines.align_pair import align_pair as align_pair, split_lexicon as split_lexicon
 from isoglot.pipelines.audit import audit_encoder as audit_encoder, expected_megabytes as expected_megabytes
 from isoglot.pipelines.audit_report import Audit as Audit, Figure as Figure, write_audit_page as write_audit_page
@@ -26,6 +27,7 @@ from isoglot.pipelines.finetune import (
     prepare as prepare,
     resume_recipe as resume_recipe,
 )
+from isoglot.pipelines.finetune_encoder import Finetuned as Finetuned, finetune as finetune
 from isoglot.pipelines.induction import check_inducer as check_inducer, check_learner as check_learner
 from isoglot.pipelines.joint import (
     VARIANTS as VARIANTS,
@@ -39,6 +41,7 @@ from isoglot.pipelines.joint import (
     warnings_of as warnings_of,
 )
 from isoglot.pipelines.joint_report import look_at as look_at, write_joint_page as write_joint_page
+from isoglot.pipelines.load import load as load
 from isoglot.pipelines.pivot import align_to_pivot as align_to_pivot
 from isoglot.pipelines.static_alignment import (
     CRITERIA as CRITERIA,

@@ -49,8 +49,8 @@ def align(
         src, tgt: Spaces, files of vectors in any format, catalogue names ("vectors/en"), or matrices.
         pairs: translations to learn from: a Lexicon, a file, a catalogue name ("lexicon/en-fr"), pairs of words, or,
             for matrices, pairs of row numbers. None for a method that needs none.
-        method: a name of `isoglot.methods()`, "module:Class", or an aligner. By default "procrustes" with pairs; without
-            them "cognates", which looks at spelling, or "vecmap-unsupervised" for matrices, which have none.
+        method: a name of `isoglot.methods()`, "module:Class", or an aligner. By default "procrustes" with pairs, and
+            without them "cognates", which looks at spelling, or "vecmap-unsupervised" for matrices, which have none.
         test: translations to measure on. Without it some of the pairs are held out, see `held_out`.
         most_pairs: learn from at most so many pairs, those of the most frequent words.
         held_out: how many source words to measure on instead of learning from them; 0 for none. By default 1,500 of a
