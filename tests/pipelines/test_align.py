@@ -1,0 +1,132 @@
+"""`isoglot.align` and `isoglot.load`: any form that vectors, pairs and results come in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import isoglot as ig
+from isoglot.aligned import Translation
+from isoglot.errors import ConfigError, InputError, LexiconError, ShapeError
+from isoglot.simulate import simulate_pair
+
+
+@pytest.fixture(scope="module")
+def pair():
+    return simulate_pair(n_words=400, dim=20, noise=0.3, seed=1)
+
+
+@pytest.fixture(scope="module")
+def files(pair, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    pair.src.save(folder / "north.vec")
+    pair.tgt.save(folder / "south.vec")
+    pair.lexicon.save(folder / "pairs.txt")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def aligned(files):
+    return ig.align(files / "north.vec", str(files / "south.vec"), files / "pairs.txt")
+
+
+def test_files_spaces_and_pairs_of_words_give_the_same(pair, files, aligned):
+    again = ig.align(pair.src, pair.tgt, list(pair.lexicon.pairs))
+    np.testing.assert_allclose(again["north"].vectors, aligned["north"].vectors, atol=1e-5)
+    assert aligned.info["results"][0]["metric"] == "P@1"
+    assert aligned.info["results"][0]["value"] > 0.8
+
+
+def test_matrices_are_aligned_by_rows(pair):
+    rows = pair.lexicon.indices(pair.src, pair.tgt)
+    aligned = ig.align(pair.src.vectors, pair.tgt.vectors, rows, held_out=0)
+    assert aligned.names == ["src", "tgt"]
+    assert aligned.translate(str(rows[0, 0]), k=3).best is not None
+    by_word = ig.align(pair.src, pair.tgt, pair.lexicon, held_out=0)
+    np.testing.assert_allclose(aligned["src"].vectors, by_word["north"].vectors, atol=1e-5)
+    with pytest.raises(ShapeError, match="within the 400 source"):
+        ig.align(pair.src.vectors, pair.tgt.vectors, [(0, 400)])
+    with pytest.raises(ShapeError, match="expected a matrix"):
+        ig.align(pair.src.vectors[0], pair.tgt.vectors)
+
+
+def test_a_method_by_name_with_settings_or_as_an_object(pair):
+    by_name = ig.align(pair.src, pair.tgt, pair.lexicon, method="least-squares", ridge=0.5, seed=3)
+    as_object = ig.align(pair.src, pair.tgt, pair.lexicon, method=ig.aligner("least-squares", ridge=0.5, seed=3))
+    np.testing.assert_array_equal(by_name["north"].vectors, as_object["north"].vectors)
+    with pytest.raises(ConfigError, match="give it to the aligner"):
+        ig.align(pair.src, pair.tgt, pair.lexicon, method=ig.aligner("procrustes"), ridge=1.0)
+    with pytest.raises(ConfigError, match="did you mean 'procrustes'"):
+        ig.align(pair.src, pair.tgt, pair.lexicon, method="procrutes")
+
+
+def test_without_pairs_a_method_is_chosen_that_needs_none(pair):
+    unrelated = ig.Space("none", [f"x{i}" for i in range(300)], np.random.default_rng(0).normal(size=(300, 20)))
+    with pytest.warns(UserWarning, match="not aligned"):
+        aligned = ig.align(pair.src.most_frequent(300), unrelated)
+    assert next(iter(aligned.alignments.values())).method == "cognates"
+    with pytest.raises(LexiconError, match="learns from translation pairs"):
+        ig.align(pair.src, pair.tgt, method="procrustes")
+
+
+def test_a_test_lexicon_of_its_own(pair):
+    half = len(pair.lexicon) // 2
+    train, test = pair.lexicon.pairs[:half], pair.lexicon.pairs[half:]
+    aligned = ig.align(pair.src, pair.tgt, train, test=test)
+    tested = {source for source, _ in test if source in pair.src}
+    assert max(record["n"] for record in aligned.info["results"]) == len(tested)
+    assert aligned.evaluate(test)["P@1"] == pytest.approx(aligned.info["results"][0]["value"])
+
+
+def test_what_a_person_does_next(aligned, pair, tmp_path):
+    word = next(source for source, _ in pair.lexicon.pairs if source in pair.src)
+    one = aligned.translate(word, k=3)
+    assert len(one) == 3
+    assert [answer.word for answer in aligned.translate([word, "zzz"])] == [word, "zzz"]
+    assert one.best in repr(one)
+    near = aligned.neighbours(word, k=5)
+    assert len(near) == 5
+    assert ("north", word) not in [(lang, other) for lang, other, _ in near]
+    assert [score for *_, score in near] == sorted((score for *_, score in near), reverse=True)
+    with pytest.raises(InputError, match="has no vector here"):
+        aligned.neighbours("zzz")
+    lexicon = aligned.lexicon(mutual=True, limit=50)
+    assert (lexicon.src_lang, lexicon.tgt_lang) == ("north", "south")
+    assert 20 < len(lexicon) <= 50
+    written = aligned.export(tmp_path / "vectors")
+    assert [path.name for path in written] == ["north.vec", "south.vec"]
+    np.testing.assert_allclose(ig.load(written[0]).vectors, aligned["north"].vectors, atol=1e-5)
+    with pytest.raises(ConfigError, match="did you mean 'text'"):
+        aligned.export(tmp_path / "more", "txt")
+    with pytest.raises(ConfigError, match="there are: north, south"):
+        aligned["nort"]
+
+
+def test_what_is_shown_is_short(aligned):
+    assert len(repr(aligned)) < 150
+    assert "north: 400 words" in repr(aligned)
+    assert "<table>" in aligned._repr_html_()
+    assert len(aligned._repr_html_()) < 1000
+
+
+def test_a_small_table_escapes_what_words_hold():
+    space = ig.Space("<b>", ["<script>", "b"], np.eye(2))
+    assert "<script>" not in Translation("<script>", "<b>", "x", (("<i>", 0.5),))._repr_html_()
+    assert "<script>" not in space._repr_html_()
+
+
+def test_load_finds_out_what_it_is(aligned, files, tiny_folder, tmp_path):
+    aligned.save(tmp_path / "result")
+    loaded = ig.load(tmp_path / "result")
+    assert type(loaded) is ig.Aligned
+    np.testing.assert_array_equal(loaded["south"].vectors, aligned["south"].vectors)
+    assert type(ig.load(files / "north.vec", limit=10)) is ig.Space
+    assert type(ig.load(files / "pairs.txt")) is ig.Lexicon
+    assert type(ig.load(tiny_folder)) is ig.Encoder
+    next(iter(aligned.alignments.values())).save(tmp_path / "map")
+    assert ig.load(tmp_path / "map").method == "procrustes"
+    with pytest.raises(InputError, match="no such file"):
+        ig.load(tmp_path / "nothing")
+    (tmp_path / "noise.txt").write_text("one two three four\nfive\n")
+    with pytest.raises(InputError):
+        ig.load(tmp_path / "noise.txt")
