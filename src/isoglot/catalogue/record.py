@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Mapping
+
+from isoglot.resumable import digest
 
 __all__ = ["KINDS", "Artefact", "Entry"]
 
@@ -84,12 +84,5 @@ class Entry:
 
     def digest(self) -> str:
         """Changes whenever a cached result of this entry would be made differently."""
-        what = [
-            self.name,
-            self.reader,
-            dict(self.settings),
-            self.result,
-            self.edition,
-            [(artefact.filename, artefact.sha256, artefact.url) for artefact in self.artefacts],
-        ]
-        return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+        files = [(artefact.filename, artefact.sha256, artefact.url) for artefact in self.artefacts]
+        return digest(self.name, self.reader, dict(self.settings), self.result, self.edition, files)
