@@ -1,4 +1,4 @@
-"""Names where data is asked for: a path that is there, else an entry of the catalogue, else an error with a near one."""
+"""Names where data is asked for: a path that is there, else an entry of the catalogue, else an error."""
 
 from __future__ import annotations
 
