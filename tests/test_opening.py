@@ -11,7 +11,8 @@ from isoglot.aligners import Alignment
 from isoglot.errors import FormatError, InputError
 from isoglot.finetuning import read_recipe
 from isoglot.lexicons import Lexicon
-from isoglot.opening import open_source, read_json, read_small
+from isoglot.manifests import read_json
+from isoglot.opening import is_web_page, open_source, read_small
 from isoglot.spaces import load_space
 from isoglot.text import ParallelText, read_conll
 from isoglot.wordalign import read_links
@@ -63,3 +64,18 @@ def test_small_files_are_small(tmp_path, monkeypatch):
 def test_a_name_with_a_zero_byte():
     with pytest.raises(InputError, match="cannot be read"):
         open_source(Path("a\0b"))
+
+
+@pytest.mark.parametrize(
+    "start", [b"<!DOCTYPE html>", b"\n <html>", b"<HEAD>", b"\xef\xbb\xbf<?xml version='1.0'?>", b"<Error>no"]
+)
+def test_web_pages_are_known(start):
+    assert is_web_page(start)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [b"PK\x03\x04", b"\x1f\x8b\x08", b"!<arch>\n", b"20 300\nthe 0.1", b"<unk> 0.1 0.2", b"html 0.1", b"<header> a"],
+)
+def test_data_is_not_taken_for_a_web_page(start):
+    assert not is_web_page(start)

@@ -1,24 +1,25 @@
 """Opening the files that a user named, without ever waiting for one that has no content and no end.
 
 Opening a named pipe waits for a writer, and a device such as /dev/zero never ends. What is not a regular file is
-therefore refused; readers that go through their text once may take pipes, as in `--lexicon <(zcat en-fr.gz)`.
+therefore refused; readers that go through their text once may take pipes, such as `<(zcat en-fr.gz)` of a shell.
 """
 
 from __future__ import annotations
 
 import errno
-import json
 import os
+import re
 import stat
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from isoglot.errors import InputError
 
-__all__ = ["check_regular", "open_source", "read_json", "read_small", "read_whole"]
+__all__ = ["check_regular", "is_web_page", "open_source", "read_small", "read_whole"]
 
 #: Settings, recipes and tables of contents are far smaller.
 _LARGEST_SMALL = 1 << 28
+_WEB_PAGE = re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype\s|(html|head|body|error)[\s>]|\?xml\s)", re.IGNORECASE)
 
 
 def open_source(path: Path, *, pipes: bool = False) -> BinaryIO:
@@ -66,12 +67,13 @@ def read_small(path: Path) -> str:
         return file.read().decode("utf-8")
 
 
-def read_json(path: Path) -> Any:
-    """What a small JSON file holds; raises OSError or ValueError."""
-    try:
-        return json.loads(read_small(path))
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+def is_web_page(start: bytes) -> bool:
+    """Whether a file that begins so is HTML or XML: an error or login page that was saved in place of the file.
+
+    >>> is_web_page(b"  <!DOCTYPE html><title>404</title>"), is_web_page(b"PK\\x03\\x04"), is_web_page(b"html 0.1")
+    (True, False, False)
+    """
+    return _WEB_PAGE.match(start) is not None
 
 
 def _open(path: Path, *, pipes: bool = False) -> BinaryIO:

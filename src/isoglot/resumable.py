@@ -1,4 +1,4 @@
-"""Finished runs as JSON files, so that a killed recipe goes on where it was."""
+"""Finished runs as JSON files, so that a killed recipe resumes where it was."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isoglot.errors import InputError
 from isoglot.files import atomic_path
 from isoglot.manifests import read_json_object
 
-__all__ = ["earlier_run", "keep_run", "kept_or_measured", "run_key"]
+__all__ = ["digest", "earlier_run", "keep_run", "kept_or_measured", "run_key"]
 
 
 def earlier_run(place: Path, key: str) -> dict[str, Any] | None:
@@ -23,8 +23,8 @@ def earlier_run(place: Path, key: str) -> dict[str, Any] | None:
         found = read_json_object(place)
     except (OSError, InputError):
         return None  # a damaged record is measured again
-    digest = found.pop("sha256", None)
-    return found if found.get("key") == key and digest == _digest(found) else None
+    sha256 = found.pop("sha256", None)
+    return found if found.get("key") == key and sha256 == _digest(found) else None
 
 
 def keep_run(place: Path, outcome: Mapping[str, Any]) -> None:
@@ -55,8 +55,12 @@ def run_key(*parts: Any) -> str:
     >>> run_key("a", 1) == run_key("a", 1) != run_key("a", 2)
     True
     """
-    what = json.dumps([isoglot.__version__, *parts], default=str)
-    return hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return digest(isoglot.__version__, *parts)
+
+
+def digest(*parts: Any) -> str:
+    """A short name for plain data that stays the same in all versions."""
+    return hashlib.sha256(json.dumps(parts, default=str, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _digest(outcome: Mapping[str, Any]) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
 import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isoglot.errors import ConfigError
+from isoglot.suggest import unknown
 
 __all__ = ["Limits", "check_settings"]
 
@@ -49,17 +49,10 @@ def check_settings(settings: Any, limits: Limits | None = None, *, otherwise: st
             raise ConfigError(f"{name} takes {_spoken(kind)}, not {value!r}")
         allowed = limits.get(name)
         if allowed is not None and not isinstance(allowed, str):
-            _check_choice(name, value, allowed)
+            if value not in allowed:
+                raise unknown(name, str(value), allowed, where=name)
         elif kind in ("int", "float"):
             _check_number(name, value, allowed or otherwise)
-
-
-def _check_choice(name: str, value: Any, known: Sequence[str]) -> None:
-    if value in known:
-        return
-    near = difflib.get_close_matches(str(value), known, n=1)
-    remedy = f"did you mean {near[0]!r}?" if near else f"choose one of: {', '.join(known)}"
-    raise ConfigError(f"unknown {name} {value!r}", where=name, remedy=remedy)
 
 
 def _check_number(name: str, value: float, interval: str) -> None:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from isoglot.errors import IsoglotError
 from isoglot.files import atomic_path, sha256_of_file
-from isoglot.opening import read_json
+from isoglot.manifests import read_json_object
 from isoglot.progress import Progress, silent
 
 __all__ = ["digest_of_array", "find_damage", "seal"]
@@ -49,9 +49,9 @@ def find_damage(record: Path, progress: Progress = silent) -> list[str] | None:
     (['a'], None)
     """
     try:
-        files = read_json(record)["files"]
+        files = read_json_object(record)["files"]
         digests = {name: (entry["sha256"], entry["stat"], int(entry["checked"])) for name, entry in files.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, IsoglotError, ValueError, KeyError, TypeError, AttributeError):
         return None
     damaged = []
     renewed = {}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from isoglot.catalogue.download import Connection, looks_like_a_web_page
+from isoglot.catalogue.download import Connection
 from isoglot.errors import DownloadError, InputError, OfflineError
 
 BODY = bytes(range(256)) * 2000
@@ -164,8 +164,3 @@ def test_certificates_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     broken = Connection(cert=str(tmp_path / "none.pem"))
     with pytest.raises(DownloadError, match=r"none\.pem"):
         broken.save("http://127.0.0.1:9/", tmp_path / "f", "x")
-
-
-def test_data_is_not_taken_for_a_web_page() -> None:
-    for start in (b"PK\x03\x04", b"\x1f\x8b\x08", b"!<arch>\n", b"2000000 300\nthe 0.1", b"<unk> 0.1 0.2", b"html 0.1"):
-        assert not looks_like_a_web_page(start)

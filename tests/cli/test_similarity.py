@@ -137,7 +137,7 @@ def test_words_of_an_encoder(run, here, tiny, tiny_folder, parallel):
         (("simlx-999", "en.vec"), "unknown similarity set 'simlx-999'; did you mean simlex-999?"),
         (
             ("similarity/simlex", "en.vec"),
-            "catalogue: no entry 'similarity/simlex'; did you mean similarity/simlex999?",
+            "catalogue: no entry 'similarity/simlex'; did you mean 'similarity/simlex999'?",
         ),
         (("nowhere.tsv", "en.vec"), "nowhere.tsv: no such file; or name a set: simlex-999, wordsim-353"),
         (("simlex-999", "nowhere.vec"), "nowhere.vec: no such file; check the path"),

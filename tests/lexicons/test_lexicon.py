@@ -132,3 +132,15 @@ def test_frequency_ranks_are_a_permutation_by_count(counts: list[int]) -> None:
     ranks = frequency_ranks(space("en", [f"w{i}" for i in range(len(counts))], counts))
     assert sorted(ranks) == list(range(len(counts)))
     assert [counts[i] for i in np.argsort(ranks)] == sorted(counts, reverse=True)
+
+
+def test_how_a_lexicon_is_shown() -> None:
+    lexicon = Lexicon([["<i>", "été"], *((f"s{i}", f"t{i}") for i in range(3000))], "en", "fr", source="en-fr.txt")
+    assert repr(lexicon) == "Lexicon(en-fr, 3001 pairs, 3001 sources)"
+    assert repr(Lexicon([("a", "b")])) == "Lexicon(1 pairs, 1 sources)"
+    assert list(lexicon)[:2] == [("<i>", "été"), ("s0", "t0")]
+    html = lexicon._repr_html_()
+    assert len(html) < 500
+    for part in ("Lexicon en-fr", "3,001 pairs", "en-fr.txt", "&lt;i&gt; → été, s0 → t0", "..."):
+        assert part in html
+    assert "<caption>Lexicon</caption>" in Lexicon([("a", "b")])._repr_html_()

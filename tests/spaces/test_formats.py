@@ -62,7 +62,7 @@ def test_content_decides_not_the_name(space: Space, tmp_path: Path) -> None:
 def test_names_that_say_nothing(space: Space, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not tell which format"):
         save_space(space, tmp_path / "x.dat")
-    with pytest.raises(ConfigError, match="did you mean safetensors"):
+    with pytest.raises(ConfigError, match="did you mean 'safetensors'"):
         save_space(space, tmp_path / "x", format="safetensor")
     with pytest.raises(InputError, match="not compressed"):
         save_space(space, tmp_path / "x.npz.gz")

@@ -55,6 +55,66 @@ def test_lookups() -> None:
         space.vector("x")
 
 
+def test_square_brackets_give_a_vector_or_a_matrix() -> None:
+    space = make(["a", "b", "c"])
+    assert space["b"].tolist() == [2, 3]
+    assert space[["c", "a"]].tolist() == [[4, 5], [0, 1]]
+    assert space[("c",)].shape == (1, 2)
+    assert space[[]].shape == (0, 2)
+    assert list(space) == ["a", "b", "c"]
+    for wrong in (0, slice(2), [0, 1], None):
+        with pytest.raises(InputError, match="a word or a list of words"):
+            space[wrong]  # type: ignore[index]
+
+
+def test_unknown_words_get_near_spellings() -> None:
+    space = make(["colour", "colours", "Paris", "zebra"])
+    for ask in (space.vector, space.__getitem__, lambda word: space[["zebra", word]]):
+        with pytest.raises(
+            InputError, match=r"'color' is not among the 4 words of xx; near spellings: colour, colours"
+        ):
+            ask("color")
+    with pytest.raises(InputError, match="near spellings: Paris"):
+        space["paris"]
+    with pytest.raises(InputError, match=r"of xx$"):
+        space["qqq"]
+
+
+def test_unknown_words_with_subwords_have_vectors_in_brackets_too() -> None:
+    table = SubwordTable(2, 3, 8, np.arange(16, dtype=np.float32).reshape(8, 2))
+    space = Space("en", ["cat"], np.ones((1, 2)), subwords=table)
+    assert np.array_equal(space[["cat", "cats"]][1], space["cats"])
+
+
+def test_most_similar_words_by_cosine() -> None:
+    rng = np.random.default_rng(0)
+    words = [f"w{i}" for i in range(50)]
+    space = Space("en", [*words, "nil"], np.vstack([rng.standard_normal((50, 4)) * 3, np.zeros((1, 4))]))
+    unit = space.vectors[:50] / np.linalg.norm(space.vectors[:50], axis=1, keepdims=True)
+    order = [i for i in np.argsort(-(unit @ unit[7])) if i != 7]
+    found = space.most_similar("w7", k=5)
+    assert [word for word, _ in found] == [words[i] for i in order[:5]]
+    assert [cosine for _, cosine in found] == pytest.approx((unit @ unit[7])[order[:5]], abs=1e-6)
+    # A vector has no word of its own: its nearest is the word that it belongs to.
+    assert space.most_similar(2 * space["w7"], k=1) == [("w7", pytest.approx(1))]
+    assert len(space.most_similar("w7", k=99)) == 50
+    assert len(space.most_similar(space["w7"], k=99)) == 51
+    assert Space("en", ["a"], np.ones((1, 2))).most_similar("a") == []
+    with pytest.raises(InputError, match="at least 1"):
+        space.most_similar("w7", k=0)
+    with pytest.raises(ShapeError, match=r"\(3,\), not \(4,\)"):
+        space.most_similar(np.ones(3))
+
+
+def test_how_a_space_is_shown() -> None:
+    space = Space("fr", ["<b>", *(f"w{i}" for i in range(2000))], np.ones((2001, 3)), source="a&b.vec")
+    assert repr(space) == "Space('fr', 2001 words x 3)"
+    html = space._repr_html_()
+    assert len(html) < 500
+    for part in ("Space fr", "2,001 words x 3", "a&amp;b.vec", "&lt;b&gt;, w0", "..."):
+        assert part in html
+
+
 def test_the_first_of_equal_words_is_found() -> None:
     assert make(["a", "b", "a"]).index["a"] == 0
 

@@ -209,7 +209,7 @@ def test_folders_missing_files_and_streams(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="folder"):
         load_space(tmp_path)
     (tmp_path / "vectors.vec").write_text(ROWS)
-    with pytest.raises(InputError, match=r"no such file; did you mean vectors\.vec"):
+    with pytest.raises(InputError, match=r"no such file; did you mean 'vectors\.vec'"):
         load_space(tmp_path / "vector.vec")
     with pytest.raises(InputError, match="no regular file"):
         load_space("/dev/zero")

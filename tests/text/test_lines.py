@@ -153,7 +153,7 @@ def test_not_utf8_says_byte_line_and_remedy(tmp_path, monkeypatch):
         assert "UTF-8" in error.what
         assert "0xE9" in error.what
         assert error.where == f"{path}:41"
-        assert "--encoding latin-1" in error.remedy
+        assert "`encoding` (latin-1" in error.remedy
     assert lines_of(path, encoding="latin-1") == data.split("\n")[:-1]
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from isoglot.catalogue.families import FAMILIES
-from isoglot.catalogue.figures import FIGURES
 from isoglot.catalogue.record import Entry
-from isoglot.catalogue.table import entries
+from isoglot.catalogue.table import entries, families
 
 __all__ = ["BEGIN", "END", "catalogue_markdown", "with_catalogue"]
 
@@ -28,7 +26,7 @@ def catalogue_markdown() -> str:
         parts += [_row(entry) for entry in chosen]
         parts.append("")
     parts += ["### Families", "", "| name | what |", "|---|---|"]
-    parts += [f"| `{name}` | {what} |" for name, what in FAMILIES.items()]
+    parts += [f"| `{family.pattern}` | {family.about} |" for family in families()]
     return "\n".join(parts) + "\n"
 
 
@@ -48,7 +46,7 @@ def _row(entry: Entry) -> str:
     cells = [
         f"`{entry.name}`{asked}",
         f"[{entry.description}]({entry.homepage})",
-        FIGURES.get(entry.name, ""),
+        entry.holds,
         entry.source,
         f"{entry.size / 1e6:.1f}",
         entry.licence,

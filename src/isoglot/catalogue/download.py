@@ -21,9 +21,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from isoglot.errors import DownloadError, InputError, OfflineError
+from isoglot.opening import is_web_page
 from isoglot.progress import Progress, silent
 
-__all__ = ["Connection", "looks_like_a_web_page", "without_password"]
+__all__ = ["Connection", "without_password"]
 
 _T = TypeVar("_T")
 # What urllib opens: an HTTP response or a local file, with the same few methods; typeshed knows no common type.
@@ -140,7 +141,7 @@ class Connection:
             total = size or (int(announced) if announced and announced.isdigit() else 0)
             progress(step, 0, total or None)
             while block := answer.read(_BLOCK):
-                if not done and looks_like_a_web_page(block):
+                if not done and is_web_page(block):
                     raise _Refused("a web page came instead of the file (an error or login page?)")
                 done += len(block)
                 if size and done > size:
@@ -209,16 +210,6 @@ class _BusyError(OSError):
 
 class _ShortError(OSError):
     """The connection broke before the end."""
-
-
-def looks_like_a_web_page(start: bytes) -> bool:
-    """Whether a file that begins so is HTML, which no file of the catalogue is.
-
-    >>> looks_like_a_web_page(b"  <!DOCTYPE html><title>404</title>"), looks_like_a_web_page(b"PK\\x03\\x04")
-    (True, False)
-    """
-    text = start[:1024].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    return text.startswith((b"<!doctype html", b"<html", b"<head", b"<?xml"))
 
 
 def without_password(url: str) -> str:

@@ -26,7 +26,7 @@ from isoglot.errors import DownloadError, FormatError, IsoglotError, OfflineErro
 from isoglot.files import cache_directory, check_writable, part_name, remove_abandoned, sha256_of_file
 from isoglot.folders import FolderKind
 from isoglot.locks import lock_path, output_lock
-from isoglot.opening import read_json
+from isoglot.manifests import read_json_object
 from isoglot.progress import Progress, silent
 from isoglot.verified import find_damage, seal
 
@@ -114,10 +114,9 @@ def provenance(name: str | Entry) -> dict[str, Any] | None:
     """What `provenance.json` says of a fetched entry: licence, sources with checksums, figures; None without it."""
     entry = name if isinstance(name, Entry) else find_entry(name)
     try:
-        record = read_json(_folder(entry) / MARKER)
-    except (OSError, ValueError):
+        return read_json_object(_folder(entry) / MARKER)
+    except (OSError, FormatError):
         return None
-    return record if isinstance(record, dict) else None
 
 
 def _look_up(entry: Entry, progress: Progress) -> tuple[Path | None, list[str]]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Mapping
 
-__all__ = ["Artefact", "Entry"]
+from isoglot.resumable import digest
+
+__all__ = ["KINDS", "Artefact", "Entry"]
+
+#: In the order in which they are shown.
+KINDS = ("vectors", "lexicon", "parallel", "similarity", "sentiment", "pos", "encoder")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Entry:
 
     Args:
         name: "kind/what", e.g. "vectors/fr" or "lexicon/en-ja".
-        kind: vectors, lexicon, parallel, similarity, sentiment, pos or encoder.
+        kind: one of `KINDS`.
         languages: codes; of a bilingual entry source and target.
         description: one line for people.
         licence: of the data itself, and of the wrapper where they differ.
@@ -52,6 +55,7 @@ class Entry:
         result: name of the file inside the entry's folder that `fetch` gives; empty for the folder itself.
         opt_in: not fetched together with others, because of its licence: must be asked for by name.
         edition: raised when the reader changes, so that older cached results are made again.
+        holds: how much it held when its package was last read, for people and as a check.
     """
 
     name: str
@@ -66,6 +70,7 @@ class Entry:
     result: str = ""
     opt_in: bool = False
     edition: int = 1
+    holds: str = ""
 
     @property
     def size(self) -> int:
@@ -79,12 +84,5 @@ class Entry:
 
     def digest(self) -> str:
         """Changes whenever a cached result of this entry would be made differently."""
-        what = [
-            self.name,
-            self.reader,
-            dict(self.settings),
-            self.result,
-            self.edition,
-            [(artefact.filename, artefact.sha256, artefact.url) for artefact in self.artefacts],
-        ]
-        return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+        files = [(artefact.filename, artefact.sha256, artefact.url) for artefact in self.artefacts]
+        return digest(self.name, self.reader, dict(self.settings), self.result, self.edition, files)

@@ -203,7 +203,7 @@ def _verdict(closeness: str, pairs: int, identical: int, equal_dimensions: bool,
         if identical >= IDENTICAL:
             said.append(f"{identical:,} words are written the same: cognates and vecmap-identical can start from them.")
     if not equal_dimensions:
-        said.append("Dimensions differ: use --match-dimensions, or a method that takes both (cca, least-squares).")
+        said.append("Dimensions differ: use `match_dimensions`, or a method that takes both (cca, least-squares).")
     return said
 
 

@@ -44,7 +44,7 @@ def check_direction(lexicon: Lexicon, src: Container[str], tgt: Container[str], 
         f"the lexicon is the other way round: {given[0]:,} of its {len(lexicon):,} pairs are in both vocabularies "
         f"as given, {turned[0]:,} are when reversed",
         where=lexicon.source,
-        remedy=remedy or "swap the two languages, or reverse the lexicon (--swap, in Python lexicon.invert())",
+        remedy=remedy or "swap the two languages, or reverse the lexicon (`swap`; in Python `lexicon.invert()`)",
     )
 
 

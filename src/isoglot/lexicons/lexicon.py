@@ -14,6 +14,9 @@ from isoglot.errors import LexiconError
 from isoglot.lexicons.coverage import Coverage
 from isoglot.lexicons.frequency import frequency_ranks
 from isoglot.lexicons.read import read_pairs
+from isoglot.named_data import locate
+from isoglot.printable import html_table
+from isoglot.progress import Progress, silent
 from isoglot.spaces import LoadReport, Space
 from isoglot.text import write_lines
 
@@ -71,7 +74,20 @@ class Lexicon:
         return hash((self.src_lang, self.tgt_lang, self.pairs))
 
     def __repr__(self) -> str:
-        return f"Lexicon({self.src_lang}-{self.tgt_lang}, {len(self)} pairs, {len(self.by_source)} sources)"
+        return f"Lexicon({self._languages}{len(self)} pairs, {len(self.by_source)} sources)"
+
+    def _repr_html_(self) -> str:
+        first = ", ".join(f"{source} → {target}" for source, target in self.pairs[:_EXAMPLES])
+        about = {
+            "size": f"{len(self):,} pairs, {len(self.by_source):,} sources",
+            "source": self.source,
+            "pairs": first + (", ..." if len(self) > _EXAMPLES else ""),
+        }
+        return html_table(f"Lexicon {self._languages.removesuffix(', ')}".rstrip(), about)
+
+    @property
+    def _languages(self) -> str:
+        return f"{self.src_lang}-{self.tgt_lang}, " if self.src_lang or self.tgt_lang else ""
 
     @cached_property
     def by_source(self) -> dict[str, tuple[str, ...]]:
@@ -82,10 +98,16 @@ class Lexicon:
         return {source: tuple(words) for source, words in targets.items()}
 
     @classmethod
-    def load(cls, path: str | Path, src_lang: str = "", tgt_lang: str = "") -> Lexicon:
-        """Read a MUSE, XLING or other file with one pair a line; the rules are in `isoglot.lexicons.read`."""
-        pairs, report = read_pairs(Path(path))
-        return cls(tuple(pairs), src_lang, tgt_lang, source=str(path), report=report)
+    def load(cls, path: str | Path, src_lang: str = "", tgt_lang: str = "", *, progress: Progress = silent) -> Lexicon:
+        """Read a MUSE, XLING or other file with one pair a line, or an entry of the catalogue ("lexicon/en-fr").
+
+        The rules are in `isoglot.lexicons.read`.
+        """
+        path, languages = locate(path, "lexicon", progress)
+        if languages and not (src_lang or tgt_lang):
+            src_lang, tgt_lang = languages
+        pairs, report = read_pairs(path)
+        return cls(pairs, src_lang, tgt_lang, source=str(path), report=report)
 
     def save(self, path: str | Path, *, confidence: Sequence[float] | None = None) -> None:
         """Write one pair a line, tab-separated UTF-8, packed if the name ends in `.gz`, `.xz`, `.bz2` or `.zst`.

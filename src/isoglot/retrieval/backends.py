@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import importlib.util
 import warnings
 from collections.abc import Mapping
 from typing import Protocol
 
-from isoglot.errors import ConfigError
 from isoglot.extras import require
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import Bias, Found, UnitRows
+from isoglot.suggest import unknown
 
 __all__ = ["BACKENDS", "Backend", "BackendStatus", "available_backends", "check_backend", "make_backend"]
 
@@ -77,9 +76,7 @@ def check_backend(name: str) -> None:
     >>> check_backend("exact")
     """
     if name not in BACKENDS:
-        near = difflib.get_close_matches(name, BACKENDS, n=1)
-        remedy = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(BACKENDS)}"
-        raise ConfigError(f"unknown backend {name!r}", where="backend", remedy=remedy)
+        raise unknown("backend", name, BACKENDS, where="backend")
     if name in ("faiss", "usearch"):
         require(name, f"the {name} backend")
 

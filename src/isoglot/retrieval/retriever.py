@@ -9,7 +9,6 @@ distance.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +20,7 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import Found, UnitRows, mean_row
 from isoglot.retrieval.backends import Backend, make_backend
 from isoglot.retrieval.neighbours import MutualPairs, Neighbours
+from isoglot.suggest import unknown
 from isoglot.threads import available_threads
 
 __all__ = ["EUCLIDEAN_SCORES", "SCORES", "Retriever", "check_score"]
@@ -49,9 +49,7 @@ def check_score(score: str) -> None:
     >>> check_score("csls")
     """
     if score not in SCORES:
-        near = difflib.get_close_matches(score, SCORES, n=1)
-        remedy = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(SCORES)}"
-        raise ConfigError(f"unknown score {score!r}", where="score", remedy=remedy)
+        raise unknown("score", score, SCORES, where="score")
 
 
 class Retriever:

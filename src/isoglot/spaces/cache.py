@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import hashlib
 import json
 import os
 import time
@@ -28,6 +27,7 @@ from isoglot.errors import IsoglotError
 from isoglot.files import atomic_path, cache_directory, part_name, remove_abandoned, sha256_of_file
 from isoglot.opening import read_whole
 from isoglot.progress import Progress
+from isoglot.resumable import digest
 from isoglot.spaces.formats.base import Content, Request
 from isoglot.spaces.formats.native import NativeFile, NativeWriter, open_native
 from isoglot.spaces.report import LoadReport
@@ -54,8 +54,7 @@ class SpaceCache:
         self.format = format
         # The number changes when readers do, so that what an older reader made is not used.
         self.folder = cache_directory("spaces", "v2")
-        name = hashlib.sha256(f"{format}|{path.resolve()}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
-        self._record_path = self.folder / "paths" / f"{name}.json"
+        self._record_path = self.folder / "paths" / f"{digest(format, str(path.resolve()))}.json"
         #: Names of entries that were not what had been written, for a note.
         self.damaged: list[str] = []
 
@@ -177,8 +176,7 @@ class CacheSink:
                 name = cache._full_name(self._stat, request.digest.hexdigest())
                 names: dict[str, object] = {"full": name}
             else:
-                name = f"first-{hashlib.sha256(repr((cache._record_path.name, self._stat)).encode()).hexdigest()}"
-                name += f"-{len(content.words)}.safetensors"
+                name = f"first-{digest(cache._record_path.name, self._stat)}-{len(content.words)}.safetensors"
                 names = {"limited": name, "rows": len(content.words)}
                 old = cache._record()
                 if old.get("stat") == self._stat and "limited" in old:

@@ -7,7 +7,6 @@ binary form. What each format holds, and what happens to dirty files, is in docs
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
 import importlib
 import os
@@ -17,6 +16,7 @@ from typing import Any
 from isoglot.errors import ConfigError, InputError
 from isoglot.files import check_writable
 from isoglot.languages import guess_language
+from isoglot.named_data import locate
 from isoglot.progress import Progress, silent
 from isoglot.spaces.cache import CacheFailure, CacheSink, SpaceCache
 from isoglot.spaces.formats.base import Content, Request, reading
@@ -24,6 +24,7 @@ from isoglot.spaces.formats.sniff import sniff
 from isoglot.spaces.formats.streams import COMPRESSIONS
 from isoglot.spaces.report import LoadReport
 from isoglot.spaces.space import Space
+from isoglot.suggest import hint
 
 __all__ = ["FORMATS", "Format", "find_format", "load_space", "output_format", "save_space"]
 
@@ -98,7 +99,8 @@ def load_space(
     """Read a file or folder of word vectors.
 
     Args:
-        path: the file; compressed text (gz, xz, zst, bz2) is read as it is.
+        path: the file, or an entry of the catalogue such as "vectors/fr". Compressed text (gz, xz, zst, bz2) is read as
+            it is.
         lang: language code; else what the file says of itself or its name tells ("cc.fr.300.vec").
         limit: only the first (most frequent) words; reading stops there.
         format: a name of the table, if the content should not decide.
@@ -114,10 +116,13 @@ def load_space(
     >>> load_space(path, cache=False)
     Space('en', 2 words x 3)
     """
-    path = Path(path).expanduser()
     if limit is not None and limit < 1:
         raise ConfigError(f"limit must be at least 1, not {limit}")
-    _check_source(path)
+    path, languages = locate(path, "vectors", progress)
+    if not path.is_file() and not path.is_dir():
+        raise InputError("is no regular file", where=str(path), remedy="save the stream to a file first")
+    if languages and lang is None:
+        [lang] = languages
     with reading(path, "file"):
         chosen = find_format(format) if format else find_format(sniff(path))
     if chosen.name != "spacy" and path.is_dir():
@@ -171,10 +176,11 @@ def find_format(name: str) -> Format:
     for row in FORMATS:
         if wanted == row.name or wanted in row.aliases:
             return row
-    known = [row.name for row in FORMATS]
-    near = difflib.get_close_matches(wanted, [*known, *(alias for row in FORMATS for alias in row.aliases)], 1)
-    hint = f"did you mean {near[0]}?" if near else f"known are: {', '.join(known)}"
-    raise ConfigError(f"unknown format {name!r}", remedy=hint)
+    names = [row.name for row in FORMATS]
+    aliases = [alias for row in FORMATS for alias in row.aliases]
+    raise ConfigError(
+        f"unknown format {name!r}", remedy=hint(wanted, names + aliases, f"known are: {', '.join(names)}")
+    )
 
 
 def _through_cache(
@@ -218,26 +224,6 @@ def _read(chosen: Format, request: Request) -> Content:
 
 def _module(chosen: Format) -> Any:
     return importlib.import_module(f"isoglot.spaces.formats.{chosen.module}")
-
-
-def _check_source(path: Path) -> None:
-    try:
-        exists, regular = path.exists(), path.is_file() or path.is_dir()
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot be read ({error})", where=str(path)) from error
-    if not exists:
-        near = difflib.get_close_matches(path.name, _names(path.parent), 1)
-        hint = f"did you mean {near[0]}?" if near else "check the path"
-        raise InputError("no such file", where=str(path), remedy=hint)
-    if not regular:
-        raise InputError("is no regular file", where=str(path), remedy="save the stream to a file first")
-
-
-def _names(folder: Path) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))[:10000]
-    except OSError:
-        return []
 
 
 def _threads(threads: int | None) -> int:

@@ -18,7 +18,6 @@ A step is learned from one Space and then replayed on any vector of that Space, 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -26,6 +25,7 @@ import numpy.typing as npt
 
 from isoglot.errors import ConfigError, ShapeError
 from isoglot.spaces.space import FloatMatrix
+from isoglot.suggest import unknown
 
 __all__ = ["STEPS", "Normaliser", "parse_steps", "unit_rows"]
 
@@ -70,9 +70,7 @@ def parse_steps(steps: str | Sequence[str]) -> tuple[str, ...]:
     for name in names:
         kind, _, number = name.partition(":")
         if kind not in STEPS:
-            near = difflib.get_close_matches(kind, STEPS, n=1)
-            remedy = f"did you mean {near[0]!r}?" if near else f"known steps: {', '.join(STEPS)}"
-            raise ConfigError(f"unknown normalisation step {kind!r}", remedy=remedy)
+            raise unknown("normalisation step", kind, STEPS)
         if number and not (STEPS[kind] and number.isdecimal() and int(number) > 0):
             raise ConfigError(f"normalisation step {name!r} cannot take {number!r}", remedy="use e.g. abtt:3")
         if kind == "reduce" and not number:

@@ -7,8 +7,10 @@ slicing off the most frequent words copies nothing.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import hashlib
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import InputError, ShapeError
+from isoglot.printable import html_table
 from isoglot.progress import Progress, silent
 from isoglot.strings import check_list
 
@@ -28,6 +31,10 @@ __all__ = ["FloatMatrix", "IntVector", "Space"]
 
 FloatMatrix = npt.NDArray[np.float32]
 IntVector = npt.NDArray[np.int64]
+
+#: Words in a notebook's table, and words that an unknown one is compared with at most.
+_SHOWN = 8
+_COMPARED = 5000
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,8 +54,8 @@ class Space:
     >>> space = Space("en", ["the", "cat"], np.eye(2))
     >>> len(space), space.dim, "cat" in space
     (2, 2, True)
-    >>> space.vector("cat")
-    array([0., 1.], dtype=float32)
+    >>> space["cat"], space[["cat", "the"]].shape
+    (array([0., 1.], dtype=float32), (2, 2))
     """
 
     lang: str
@@ -81,10 +88,32 @@ class Space:
     def __len__(self) -> int:
         return len(self.words)
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __getitem__(self, words: str | Sequence[str]) -> FloatMatrix:
+        """The vector of a word, or the matrix of several."""
+        if isinstance(words, str):
+            return self.vector(words)
+        if not isinstance(words, Sequence | np.ndarray) or not all(isinstance(word, str) for word in words):
+            raise InputError(f"a Space is asked for a word or a list of words, not for {words!r}")
+        rows = self.rows(words)
+        if len(rows) and rows.min() >= 0:
+            return self.vectors[rows]
+        return np.array([self.vector(word) for word in words], dtype=np.float32).reshape(-1, self.dim)
+
     def __repr__(self) -> str:
         extra = ", counts" if self.counts is not None else ""
         extra += ", subwords" if self.subwords is not None else ""
         return f"Space({self.lang!r}, {len(self)} words x {self.dim}{extra})"
+
+    def _repr_html_(self) -> str:
+        about = {
+            "size": f"{len(self):,} words x {self.dim}",
+            "source": self.source,
+            "words": ", ".join(self.words[:_SHOWN]) + (", ..." if len(self) > _SHOWN else ""),
+        }
+        return html_table(f"Space {self.lang}", about)
 
     def __contains__(self, word: object) -> bool:
         return word in self.index
@@ -112,7 +141,32 @@ class Space:
             return np.array(self.vectors[row])
         if self.subwords is not None:
             return self.subwords.vector(word)
-        raise InputError(f"{word!r} is not among the {len(self)} words of {self.lang}")
+        raise InputError(
+            f"{word!r} is not among the {len(self):,} words{' of ' * bool(self.lang)}{self.lang}",
+            remedy=self._near(word),
+        )
+
+    def most_similar(self, word: str | npt.ArrayLike, k: int = 10) -> list[tuple[str, float]]:
+        """The k words whose vectors have the highest cosine with this word's (it is left out) or with a vector.
+
+        >>> import numpy as np
+        >>> Space("en", ["cat", "dog", "the"], np.array([[1, 0.1], [1, 0.2], [0, 1]])).most_similar("cat", k=1)
+        [('dog', 0.995...)]
+        """
+        if k < 1:
+            raise InputError(f"k must be at least 1, not {k}")
+        vector = self.vector(word) if isinstance(word, str) else np.asarray(word, dtype=np.float32)
+        if vector.shape != (self.dim,):
+            raise ShapeError(f"the vector has shape {vector.shape}, not ({self.dim},)")
+        lengths = self._lengths * np.linalg.norm(vector)
+        cosines = np.divide(self.vectors @ vector, lengths, out=np.zeros(len(self), np.float32), where=lengths > 0)
+        own = self.index.get(word, -1) if isinstance(word, str) else -1
+        if own >= 0:
+            cosines[own] = -np.inf
+        k = min(k, len(self) - (own >= 0))
+        best = np.argpartition(-cosines, max(k - 1, 0))[:k]
+        best = best[np.lexsort((best, -cosines[best]))]
+        return [(self.words[row], float(cosines[row])) for row in best]
 
     def take(self, rows: npt.ArrayLike) -> Space:
         """The Space of these rows, in this order (copies the vectors)."""
@@ -179,13 +233,13 @@ class Space:
         cache: bool = True,
         progress: Progress = silent,
     ) -> Space:
-        """Read a file or folder of vectors in any format we know: see `isoglot.spaces.load`."""
+        """Read a file, a folder or an entry of the catalogue ("vectors/fr"): see `isoglot.spaces.load_space`."""
         from isoglot.spaces.load import load_space
 
         return load_space(path, lang=lang, limit=limit, format=format, cache=cache, progress=progress)
 
     def save(self, path: str | Path, *, format: str | None = None, progress: Progress = silent) -> None:
-        """Write the Space; the format follows from the file's name unless given: see `isoglot.spaces.load`."""
+        """Write the Space; the format follows from the file's name unless given: see `isoglot.spaces.save_space`."""
         from isoglot.spaces.load import save_space
 
         save_space(self, path, format=format, progress=progress)
@@ -193,6 +247,20 @@ class Space:
     @cached_property
     def _ordered(self) -> bool:
         return self.counts is None or bool((self.counts[:-1] >= self.counts[1:]).all())
+
+    @cached_property
+    def _lengths(self) -> npt.NDArray[np.float32]:
+        # Not np.linalg.norm, which would make a matrix of squares.
+        lengths: npt.NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", self.vectors, self.vectors))
+        return lengths
+
+    def _near(self, word: str) -> str | None:
+        """What to do about an unknown word: its spellings in other case, else the most alike of frequent words."""
+        near = [other for other in (word.lower(), word.capitalize(), word.upper()) if other in self.index]
+        if not near:
+            alike = (one for one in self.words if abs(len(one) - len(word)) <= 2 and one[:1] == word[:1])
+            near = difflib.get_close_matches(word, list(itertools.islice(alike, _COMPARED)), n=3)
+        return f"near spellings: {', '.join(dict.fromkeys(near))}" if near else None
 
     def _replace(self, **changes: Any) -> Space:
         return dataclasses.replace(self, **changes)

@@ -21,7 +21,7 @@ _BLANKS = re.compile(r"[ \t]+")
 _SPAN_LABEL = re.compile(r"O|[BIELMSU]-\S+")
 _NO_WORD_OF_ITS_OWN = re.compile(r"[0-9]+[-.][0-9]+")
 _DOCUMENT = "-DOCSTART-"
-_KEEP_PREFIX = "read the file without strip_prefix (--strip-prefix)"
+_KEEP_PREFIX = "read the file without `strip_prefix`"
 
 
 @dataclasses.dataclass(frozen=True)

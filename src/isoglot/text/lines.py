@@ -14,6 +14,7 @@ from pathlib import Path
 
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.files import atomic_path
+from isoglot.opening import is_web_page
 from isoglot.progress import Progress, silent
 from isoglot.spaces import LONGEST_LINE, ByteSource, LoadReport, open_for_writing
 
@@ -27,7 +28,6 @@ _MARKS = {
     codecs.BOM_UTF16_BE: "utf-16-be",
     codecs.BOM_UTF8: "utf-8",
 }
-_HTML = re.compile(r"\s*(<!doctype\s+html|<html[\s>]|<head>|<\?xml\s)", re.IGNORECASE)
 _PIECE = 1 << 21
 #: Characters that are read into memory as a list of lines.
 _MOST_IN_MEMORY = 1 << 31
@@ -91,9 +91,9 @@ def not_utf8(where: str, byte: int | None = None, *, encoding: str = "utf-8", op
     if not options:
         remedy = "save it as UTF-8"
     elif encoding == "utf-8":
-        remedy = "name its encoding (--encoding latin-1, cp1251, ...) or recode it to UTF-8"
+        remedy = "name its `encoding` (latin-1, cp1251, ...) or recode it to UTF-8"
     else:
-        remedy = "name another --encoding, or recode it to UTF-8"
+        remedy = "name another `encoding`, or recode it to UTF-8"
     return FormatError(what, where=where, remedy=remedy)
 
 
@@ -106,7 +106,7 @@ def _batches(
     lenient: bool = False,
     report: LoadReport | None = None,
 ) -> Iterator[list[str]]:
-    """Batches of lines; `options`: remedies may speak of --encoding."""
+    """Batches of lines; `options`: remedies may speak of `encoding`."""
     path = source.path
     decoder = _Decoder(source, encoding, options, lenient, report)
     done = 0
@@ -114,14 +114,18 @@ def _batches(
     filled = False
     while (text := decoder.read(done)) is not None:
         # A dictionary of computing may begin with the word "<html>", but then a tab follows on that line.
-        if not done and _HTML.match(text) and "\t" not in text.lstrip().partition("\n")[0]:
+        if (
+            not done
+            and "\t" not in text.lstrip().partition("\n")[0]
+            and is_web_page(text[:1024].encode("utf-8", "replace"))
+        ):
             raise FormatError(
                 "this is an HTML or XML page, not plain text",
                 where=f"{path}:1",
                 remedy="take the text out of it first, or get the file again",
             )
         if (nul := text.find("\0")) >= 0:
-            hint = "; UTF-16 without a mark needs --encoding utf-16-le" if options else ""
+            hint = "; UTF-16 without a mark needs `encoding` utf-16-le" if options else ""
             raise FormatError(
                 "binary data, not plain text",
                 where=f"{path}:{done + text.count(chr(10), 0, nul) + 1}",
@@ -219,6 +223,6 @@ def _known_encoding(encoding: str | None) -> str:
         codecs.getincrementaldecoder(name)
     except (LookupError, ValueError) as error:  # a ValueError is also what the "undefined" codec raises
         raise ConfigError(
-            f"unknown encoding {encoding!r}", where="--encoding", remedy="try latin-1, cp1251, gb18030 or shift_jis"
+            f"unknown encoding {encoding!r}", where="encoding", remedy="try latin-1, cp1251, gb18030 or shift_jis"
         ) from error
     return "utf-8" if name == "utf-8-sig" else name

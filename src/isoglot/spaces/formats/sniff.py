@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 
 from isoglot.errors import FormatError, InputError
+from isoglot.opening import is_web_page
 from isoglot.spaces.formats.base import reading
 from isoglot.spaces.formats.streams import ByteSource
 
@@ -15,7 +16,6 @@ __all__ = ["FASTTEXT_MAGIC", "parse_header", "refuse_foreign", "sniff"]
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 
 _HEAD = 1 << 16
-_WEB_PAGE = re.compile(rb"\s*<(!doctype|html|head|body|\?xml|error|title|script|meta)\b", re.IGNORECASE)
 _JSON = re.compile(rb'\s*(\{\s*"|\[\s*[\[{"]|\{\s*\}\s*$)')
 _LFS = b"version https://git-lfs"
 _FOREIGN = {
@@ -66,7 +66,7 @@ def sniff(path: Path) -> str:
 
 def refuse_foreign(path: Path, head: bytes) -> None:
     """Raise on content that is known to be something else than vectors."""
-    if _WEB_PAGE.match(head):
+    if is_web_page(head):
         raise FormatError(
             "this is a web page, not vectors: the download failed and its error page was saved",
             where=f"{path}:1",
