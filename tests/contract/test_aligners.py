@@ -340,5 +340,5 @@ def test_unknown_names_suggest_the_nearest():
     with pytest.raises(ConfigError, match="did you mean 'procrustes'"):
         aligner("procrustres")
     with pytest.raises(ConfigError, match="did you mean 'ridge'"):
-        aligner("least-squares", {"rigde": 1.0})
-    assert isinstance(aligner("cca", {"keep": 0.5}), Aligner)
+        aligner("least-squares", rigde=1.0)
+    assert isinstance(aligner("cca", keep=0.5), Aligner)
