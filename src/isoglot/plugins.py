@@ -1,7 +1,7 @@
 """Registries that can be extended from outside: by a decorator, by an entry point, or as `module:Name`.
 
-A package that declares `my-method = "my_package:MyMethod"` under `[project.entry-points."isoglot.aligners"]` has its method
-beside ours once it is installed. `late` is the one way by which a room calls a room below it.
+A package that declares `my-method = "my_package:MyMethod"` under `[project.entry-points."isoglot.aligners"]` has its
+method beside ours once it is installed. `late` is the one way by which a room calls a room below it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ class Registry(Generic[T]):
         check: raises for what comes from outside and is no such thing.
     """
 
-    def __init__(self, kind: str, group: str, *packages: str, check: Callable[[Any], None] = lambda thing: None) -> None:
+    def __init__(
+        self, kind: str, group: str, *packages: str, check: Callable[[Any], None] = lambda thing: None
+    ) -> None:
         self.kind = kind
         self.group = group
         self._packages = packages
