@@ -75,7 +75,9 @@ def test_in_a_pipeline_and_in_cross_validation(matched):
 
 def test_a_grid_search_reaches_the_settings_of_the_aligner(matched):
     X, Y = matched
-    search = GridSearchCV(AlignedTransformer("least-squares"), {"aligner": [aligner("identity"), aligner("procrustes")]})
+    search = GridSearchCV(
+        AlignedTransformer("least-squares"), {"aligner": [aligner("identity"), aligner("procrustes")]}
+    )
     assert search.fit(X, Y).best_params_["aligner"].method.name == "procrustes"
     view = aligner("least-squares").as_transformer()
     search = GridSearchCV(view, {"aligner__ridge": [1e9, 0.0], "aligner__normalise": ["none"]})

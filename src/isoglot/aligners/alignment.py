@@ -278,7 +278,7 @@ def _kind_of(manifest: Fields) -> type[Alignment]:
             raise ConfigError(
                 f"made by a method that is no part of Isoglot ({name} of {module})",
                 where=manifest.where,
-                remedy=f"import {module} before loading, or install the package that has it",
+                remedy="import it before loading (`aligner` with file.py:Class does), or install it as an entry point",
             )
     return known[manifest.one_of("kind", list(known))]
 
