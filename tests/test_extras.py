@@ -97,7 +97,7 @@ def test_methods_say_what_they_need(name, monkeypatch):
 
 def test_muse_needs_torch_only_to_train_adversaries(monkeypatch):
     hide(monkeypatch, "torch")
-    aligner("muse", {"starts": "distribution,principal"}).check_extras()
+    aligner("muse", starts="distribution,principal").check_extras()
     with pytest.raises(MissingExtraError, match="torch"):
         aligner("muse").check_extras()
 

@@ -69,7 +69,7 @@ class Checkpoint:
             ) from error
         if content["key"] != self._key:
             raise InputError(
-                "is the checkpoint of a run with other data or settings",
+                "is the checkpoint of a run with other data or settings, or of another Isoglot release",
                 where=where,
                 remedy="remove it to start anew, or repeat the earlier command to finish that run",
             )

@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from isoglot.errors import ConfigError
+from isoglot.errors import ConfigError, IsoglotError
 from isoglot.suggest import unknown
 
 __all__ = ["Registry", "late", "load_object"]
@@ -38,11 +39,15 @@ def load_object(text: str, kind: str) -> Any:
     place, _, name = text.rpartition(":")
     try:
         if place.endswith(".py"):
-            module = _from_file(Path(place))
+            module = _from_file(Path(place).resolve())
         else:
             module = importlib.import_module(place)
+    except IsoglotError:
+        raise
     except ImportError as error:
         raise ConfigError(f"{kind} {text!r}: {error}", remedy="give module:Class or file.py:Class") from error
+    except Exception as error:  # in code of the user's own
+        raise ConfigError(f"{type(error).__name__}: {error}", where=place) from error
     if not hasattr(module, name):
         raise unknown(f"name in {place}", name, [key for key in vars(module) if not key.startswith("_")])
     return getattr(module, name)
@@ -55,11 +60,16 @@ def _from_file(path: Path) -> Any:
 
     if not path.is_file():
         raise ConfigError("no such file", where=str(path))
-    spec = spec_from_file_location(path.stem, path)
+    spec = spec_from_file_location(f"_file_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.modules[module.__name__] = module  # dataclasses look their module up there
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[module.__name__]
+        raise
     return module
 
 
@@ -70,12 +80,16 @@ class Registry(Generic[T]):
         kind: what they are called in messages, e.g. "method".
         group: the group of entry points, e.g. "isoglot.aligners".
         packages: packages of ours whose modules (not those that begin with an underscore) register things on import.
+        check: raises for what comes from outside and is no such thing.
     """
 
-    def __init__(self, kind: str, group: str, *packages: str) -> None:
+    def __init__(
+        self, kind: str, group: str, *packages: str, check: Callable[[Any], None] = lambda thing: None
+    ) -> None:
         self.kind = kind
         self.group = group
         self._packages = packages
+        self._check = check
         self._things: dict[str, T] = {}
         self._complete = False
 
@@ -104,17 +118,21 @@ class Registry(Generic[T]):
         if name in known:
             return known[name]
         if ":" in name:
-            found: T = load_object(name, self.kind)
-            return found
+            thing: T = load_object(name, self.kind)
+            self._check(thing)
+            return thing
         raise unknown(self.kind, name, known)
 
     def _from_outside(self) -> Iterator[tuple[str, T]]:
         for point in entry_points(group=self.group):
             try:
-                yield point.name, point.load()
+                thing = point.load()
+                self._check(thing)
             except Exception as error:  # whatever somebody else's package does on import, ours must still work
                 message = f"the {self.kind} {point.name!r} ({point.value}) cannot be loaded and is left out: {error}"
                 warnings.warn(message, stacklevel=3)
+            else:
+                yield point.name, thing
 
 
 def _origin(thing: Any) -> str:

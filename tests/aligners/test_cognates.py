@@ -140,7 +140,7 @@ def test_needs_words_that_can_be_compared():
 def test_bad_settings_are_named(setting):
     src, tgt, _ = planted(n=50)
     with pytest.raises(ConfigError):
-        aligner("cognates", setting).fit(src, tgt)
+        aligner("cognates", **setting).fit(src, tgt)
 
 
 @pytest.mark.parametrize("stop_at", [1, 8, 14])

@@ -86,6 +86,6 @@ def test_every_method_without_pairs_says_when_it_failed(name, settings):
     given = problem(related=False, n=800)
     words = [f"word{i}" for i in range(800)]
     src, tgt = Space("aa", words, given.X), Space("bb", words[::-1], given.Y)
-    alignment = aligner(name, settings).fit(src, tgt)
+    alignment = aligner(name, **settings).fit(src, tgt)
     assert alignment.info["aligned"] is False
     assert alignment.info["warning"].startswith("not aligned: ")

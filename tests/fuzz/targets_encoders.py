@@ -33,7 +33,7 @@ SENTENCES = [["fard", "pold"], ["pold", "leand", "zo"]]
 def _alignment(method: str, **settings: Any) -> Any:
     def make(folder: Path) -> None:
         pair = simulate_pair(n_words=60, dim=5, noise=0.2, seed=1)
-        aligner(method, settings).fit(pair.src, pair.tgt, pair.lexicon).save(folder / "a")
+        aligner(method, **settings).fit(pair.src, pair.tgt, pair.lexicon).save(folder / "a")
 
     return make
 

@@ -33,7 +33,7 @@ def _pair() -> Any:
 
 
 def _aligner(method: str, **settings: Any) -> Any:
-    return aligner(method, settings)
+    return aligner(method, **settings)
 
 
 def _alignment(method: str, **settings: Any) -> Any:

@@ -194,7 +194,7 @@ def test_what_cannot_work_is_refused(world, tmp_path):
 
 def test_stages_keep_shared_words_where_they_are(outcome, world):
     space = outcome.stages.trained
-    stages = run_stages(space, 0.9, aligner("procrustes", {"normalise": "none"}), {PAIR: world["train"]})
+    stages = run_stages(space, 0.9, aligner("procrustes", normalise="none"), {PAIR: world["train"]})
     rows = stages.reallocated.shared
     np.testing.assert_array_equal(stages.last.vectors[rows], space.vectors[rows])
     assert isinstance(stages.last, JointSpace)

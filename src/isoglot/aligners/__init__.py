@@ -20,7 +20,12 @@ from isoglot.aligners.flows.fcnn import FCNN as FCNN, NetworkAlignment as Networ
 from isoglot.aligners.flows.flow_alignment import FlowAlignment as FlowAlignment
 from isoglot.aligners.flows.gan_realnvp import GanRealNVP as GanRealNVP
 from isoglot.aligners.flows.realnvp import RealNVP as RealNVP
-from isoglot.aligners.registry import aligner as aligner, methods as methods, read_settings as read_settings
+from isoglot.aligners.registry import (
+    aligner as aligner,
+    find_method as find_method,
+    methods as methods,
+    read_settings as read_settings,
+)
 from isoglot.aligners.self_learning.cognates import Cognates as Cognates
 from isoglot.aligners.self_learning.minivec2vec import MiniVec2Vec as MiniVec2Vec
 from isoglot.aligners.self_learning.refinement import MuseSupervised as MuseSupervised, induce as induce

@@ -19,6 +19,7 @@ from safetensors.numpy import save_file
 from isoglot.errors import ConfigError, ShapeError
 from isoglot.folders import FolderKind
 from isoglot.manifests import Fields, TensorFile
+from isoglot.plugins import late
 from isoglot.spaces import FloatMatrix, Normaliser, Space, parse_steps
 
 __all__ = ["Alignment", "LinearAlignment", "Side", "Tensors", "as_matrix", "onto_target"]
@@ -53,8 +54,21 @@ class Alignment(ABC):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # of its own, else `dataclass` writes one of all arrays
         if "kind" in cls.__dict__:
+            other = Alignment._kinds.setdefault(cls.kind, cls)
+            if other._origin() != cls._origin():
+                raise ConfigError(f"two kinds of alignment are {cls.kind!r}: {other._origin()} and {cls._origin()}")
             Alignment._kinds[cls.kind] = cls
+
+    def __repr__(self) -> str:
+        src, tgt = (self.info.get(side, {}) for side in ("src", "tgt"))
+        sides = " to ".join(f"{one.get('lang') or '?'} ({one.get('dim', '?')} dimensions)" for one in (src, tgt))
+        return f"<{type(self).__name__} by {self.method or 'no method'}: {sides}>"
+
+    @classmethod
+    def _origin(cls) -> str:
+        return f"{cls.__module__}:{cls.__qualname__}"
 
     @classmethod
     def learned(cls, *, info: Mapping[str, Any] | None = None, **maps: Any) -> Self:
@@ -101,6 +115,7 @@ class Alignment(ABC):
         """Write the two files into an existing folder (for callers that make a larger folder in one piece)."""
         content = {
             "kind": self.kind,
+            **({} if self._origin().startswith("isoglot.") else {"class": self._origin()}),
             "method": self.method,
             "config": dict(self.config),
             "normalise": {"src": self.src_normaliser.steps, "tgt": self.tgt_normaliser.steps},
@@ -119,7 +134,7 @@ class Alignment(ABC):
         """Read what `save` wrote."""
         manifest = KIND.read(folder)
         tensors = manifest.tensors(_TENSORS)
-        subclass = Alignment._kinds[manifest.one_of("kind", list(Alignment._kinds))]
+        subclass = _kind_of(manifest)
         steps = manifest.fields("normalise")
         common = {
             "method": manifest.text("method"),
@@ -251,6 +266,21 @@ def as_matrix(X: npt.ArrayLike) -> FloatMatrix:
     if matrix.ndim != 2:
         raise ShapeError(f"expected a matrix (n, d), got shape {matrix.shape}")
     return matrix
+
+
+def _kind_of(manifest: Fields) -> type[Alignment]:
+    """The class that a saved folder holds. What a folder names is never imported: only the user imports code."""
+    known = Alignment._kinds
+    if "class" in manifest and manifest.text("kind") not in known:
+        late("isoglot.aligners:methods")()  # imports those that the user has installed as entry points
+        if manifest.text("kind") not in known:
+            module, _, name = manifest.text("class").partition(":")
+            raise ConfigError(
+                f"made by a method that is no part of Isoglot ({name} of {module})",
+                where=manifest.where,
+                remedy="import it before loading (`aligner` with file.py:Class does), or install it as an entry point",
+            )
+    return known[manifest.one_of("kind", list(known))]
 
 
 def _orthogonal(W: FloatMatrix) -> bool:

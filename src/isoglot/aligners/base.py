@@ -7,30 +7,31 @@ A method is one file: a frozen dataclass whose fields are its settings, with the
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
-import json
 import platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 import isoglot
-from isoglot.aligners.alignment import Alignment
+from isoglot.aligners.alignment import Alignment, Side
+from isoglot.assignments import check_known, setting_types
 from isoglot.checkpoints import Checkpoint
 from isoglot.errors import ConfigError, InputError, LexiconError, ShapeError
 from isoglot.extras import require
 from isoglot.lexicons import Lexicon, check_direction
+from isoglot.plugins import Registry, late
 from isoglot.progress import Progress, silent
+from isoglot.resumable import run_key
 from isoglot.retrieval import BACKENDS, SCORES
 from isoglot.settings import Limits, check_settings
 from isoglot.spaces import FloatMatrix, IntVector, Normaliser, Space, parse_steps
 
-__all__ = ["Aligner", "Method", "Problem", "configured", "method"]
+__all__ = ["METHODS", "Aligner", "Method", "Problem", "method"]
 
 Supervision = Literal["supervised", "unsupervised", "optional"]
 
@@ -104,6 +105,10 @@ class Aligner(ABC):
     #: What the settings may be, see `isoglot.settings`; a subclass adds its own.
     limits: ClassVar[Limits] = {"backend": BACKENDS, "score": SCORES}
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # of its own, else `dataclass` writes another
+
     def __post_init__(self) -> None:
         limits: dict[str, Any] = {}
         for cls in reversed(type(self).__mro__):
@@ -164,6 +169,26 @@ class Aligner(ABC):
             info=info,
         )
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All settings by name, as scikit-learn asks for them (`sklearn.base.clone` works)."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def set_params(self, **settings: Any) -> Self:
+        """A new aligner with these settings changed: aligners themselves never change."""
+        check_known(settings, setting_types(self), self.method.name)
+        return dataclasses.replace(self, **settings)
+
+    def as_transformer(self, side: Side = "src") -> Any:
+        """This method as a transformer of scikit-learn, see `isoglot.aligners.sklearn_view.AlignedTransformer`."""
+        require("sklearn", "as_transformer")
+        return late("isoglot.aligners.sklearn_view:AlignedTransformer")(self, side)
+
+    def __repr__(self) -> str:
+        """The name and the settings that are not the defaults."""
+        own = (f for f in dataclasses.fields(self) if getattr(self, f.name) != f.default)
+        settings = "".join(f", {f.name}={getattr(self, f.name)!r}" for f in own)
+        return f"aligner({self.method.name!r}{settings})"
+
     def keeping_target(self) -> Aligner:
         """The same method for maps into the target's own space (`onto_target`), as several languages need them."""
         return self
@@ -175,8 +200,7 @@ class Aligner(ABC):
     def _key(self, provenance: Mapping[str, Any], pairs: IntVector) -> str:
         """Tells runs apart: the same method, settings, data and pairs give the same key."""
         data = [provenance[side]["fingerprint"] for side in ("src", "tgt")]
-        what = json.dumps([self.method.name, dataclasses.asdict(self), data], sort_keys=True)
-        return hashlib.sha256(what.encode() + pairs.tobytes()).hexdigest()[:16]
+        return run_key(self.method.name, dataclasses.asdict(self), data, hashlib.sha256(pairs.tobytes()).hexdigest())
 
     def _checked_pairs(
         self,
@@ -228,7 +252,7 @@ class Aligner(ABC):
         if not self.match_dimensions:
             raise ShapeError(
                 f"{self.method.name} needs equal dimensions, the source has {X.shape[1]} and the target {Y.shape[1]}",
-                remedy="use match_dimensions (--match-dimensions), or a method that takes both (cca, least-squares)",
+                remedy="use `match_dimensions`, or a method that takes both (cca, least-squares)",
             )
         # Lengths change when directions are cut off, so rows are brought to length one again.
         if X.shape[1] > d:
@@ -243,36 +267,34 @@ class Aligner(ABC):
 A = TypeVar("A", bound=type[Aligner])
 
 
-def method(
-    name: str,
-    summary: str,
-    *,
-    supervision: Supervision,
-    linear: bool,
-    cost: str,
-    paper: str,
-    any_dimensions: bool = False,
-    iterative: bool = False,
-    requires: tuple[str, ...] = (),
-) -> Callable[[A], A]:
-    """Class decorator that puts an aligner into the table of methods."""
+def method(name: str, summary: str, **row: Any) -> Callable[[A], A]:
+    """Class decorator that puts an aligner into the table of methods; `row`: the other fields of `Method`."""
 
     def decorate(cls: A) -> A:
-        cls.method = Method(name, summary, supervision, linear, cost, paper, any_dimensions, iterative, requires)
+        cls.method = Method(name, summary, **row)
+        METHODS.add(name, cls)
         return cls
 
     return decorate
 
 
-def configured(cls: type[Aligner], settings: Mapping[str, Any]) -> Aligner:
-    """An aligner with these settings; an unknown one is an error that names the nearest known one."""
-    known = {field.name for field in dataclasses.fields(cls)}
-    for key in settings:
-        if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            remedy = f"did you mean {near[0]!r}?" if near else f"known settings: {', '.join(sorted(known))}"
-            raise ConfigError(f"{cls.method.name} has no setting {key!r}", remedy=remedy)
-    return cls(**settings)
+def _check_method(cls: Any) -> None:
+    """Raise unless it is an aligner with a row of its own in the table."""
+    if not (isinstance(cls, type) and issubclass(cls, Aligner) and "method" in vars(cls)):
+        raise ConfigError(
+            f"{getattr(cls, '__qualname__', repr(cls))} is not a method",
+            remedy="derive a class from isoglot.aligners.Aligner and decorate it with @isoglot.aligners.method(...)",
+        )
+
+
+_FAMILIES = ("adversarial", "closed_form", "flows", "self_learning", "transport", "tuned")
+#: The table of methods: filled by `@method` and by entry points of the group `isoglot.aligners`.
+METHODS: Registry[type[Aligner]] = Registry(
+    "method",
+    "isoglot.aligners",
+    *(f"isoglot.aligners.{name}" for name in _FAMILIES),
+    check=_check_method,
+)
 
 
 def _matrix(side: Space | npt.ArrayLike, name: str) -> FloatMatrix:
@@ -295,7 +317,7 @@ def _overlap_hint(lexicon: Lexicon, src: Space, tgt: Space) -> str:
     if len(lexicon.invert().indices(src, tgt)):
         return "the lexicon's columns seem to be the other way round: swap them or the two spaces"
     if len(lexicon.fold_case().indices(src.fold_case(), tgt.fold_case())):
-        return "they do match when upper and lower case are folded (--fold-case)"
+        return "they do match when upper and lower case are folded (`fold_case`)"
     return "check that languages, case and script of the lexicon fit the vectors"
 
 

@@ -60,7 +60,7 @@ def compare_methods(
       isoglot compare en.vec de.vec -l en-de.txt --runs 5 --json
       isoglot compare en.vec de.vec -l en-de.txt --suite density
     """
-    from isoglot.aligners import methods
+    from isoglot.aligners import find_method
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.inputs import check_different, open_lexicon, open_space
     from isoglot.cli.outputs import claim
@@ -74,11 +74,11 @@ def compare_methods(
     chosen = contenders(listed.methods)
     if test is not None:
         refuse(context, "with --test, which holds all the test words", "held_out")
-    if not any(methods()[one.method].method.iterative for one in chosen):
+    if not any(find_method(one.method).method.iterative for one in chosen):
         names = ", ".join(dict.fromkeys(one.method for one in chosen))
         refuse(context, f"with --method {names}, which makes no random choices", "runs")
     if dry_run:
-        rows = [[one.label, methods()[one.method].method.cost] for one in chosen]
+        rows = [[one.label, find_method(one.method).method.cost] for one in chosen]
         rows += [[label, f"not run: {need}"] for label, need in listed.missing]
         if json:
             print_json([{"method": label, "cost": cost} for label, cost in rows])

@@ -121,7 +121,7 @@ def cbli(
         raise ConfigError("--alignment and --method exclude each other")
     _check_per_item(per_item)
     known = None if alignment is None else Alignment.load(alignment)
-    chosen = None if method is None else aligner(method, {"seed": seed})
+    chosen = None if method is None else aligner(method, seed=seed)
     if chosen is not None:
         chosen.check_extras()
     found = ContextualPairs.load(pairs)

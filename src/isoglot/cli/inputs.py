@@ -80,7 +80,7 @@ def parse_aligner(
     if match_dimensions:
         settings["match_dimensions"] = True
     settings.update(read_settings(name, assignments))
-    chosen = aligner(name, settings)
+    chosen = aligner(name, **settings)
     chosen.check_extras()
     return chosen
 

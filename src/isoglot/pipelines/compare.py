@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from isoglot.aligners import Aligner, aligner, methods, read_settings
+from isoglot.aligners import Aligner, aligner, find_method, methods, read_settings
 from isoglot.errors import ConfigError, IsoglotError
 from isoglot.lexicons import Lexicon, check_direction
 from isoglot.pipelines.align_pair import align_pair
@@ -39,7 +39,7 @@ class Contender:
     settings: Mapping[str, Any]
 
     def aligner(self, seed: int) -> Aligner:
-        return aligner(self.method, {**self.settings, "seed": seed})
+        return aligner(self.method, **{**self.settings, "seed": seed})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -125,7 +125,7 @@ def contenders(names: str | Sequence[str] | None = None, *, supervised: bool = T
         if names:
             asked.check_extras()
     if not supervised and not names:
-        chosen = [one for one in chosen if methods()[one.method].method.supervision != "supervised"]
+        chosen = [one for one in chosen if find_method(one.method).method.supervision != "supervised"]
     return chosen
 
 
@@ -180,7 +180,7 @@ def _doubts(
 ) -> list[str]:
     """Too few pairs or test words, said once for all methods."""
     found: list[str] = []
-    if train is not None and any(methods()[one.method].method.supervision == "supervised" for one in chosen):
+    if train is not None and any(find_method(one.method).method.supervision == "supervised" for one in chosen):
         found += few_pairs(len(train.indices(src, tgt)), min(src.dim, tgt.dim))
     first = next((o["result"] for some in outcomes.values() for o in some if "result" in o), None)
     return found + ([] if first is None else few_words([_result(first)]))
@@ -225,7 +225,7 @@ def _table(
     rows = []
     for one in chosen:
         found, figures = outcomes[one.label], results[one.label]
-        row = Row(one.label, one.method, methods()[one.method].method.supervision)
+        row = Row(one.label, one.method, find_method(one.method).method.supervision)
         if not figures:
             rows.append(dataclasses.replace(row, note=found[0]["error"]))
             continue
@@ -307,7 +307,7 @@ def _resident() -> int | None:
 
 
 def _random(one: Contender) -> bool:
-    return methods()[one.method].method.iterative
+    return find_method(one.method).method.iterative
 
 
 def _parsed(text: str) -> Contender:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.aligners.alignment import Alignment, LinearAlignment
-from isoglot.aligners.base import Aligner, Problem, method
+from isoglot.aligners.base import METHODS, Aligner, Problem, method
 from isoglot.aligners.held_out import Ranks, hold_out, source_weights, within_one_error
 from isoglot.aligners.tuned.mining import Mined, Translations, Vocabulary
 from isoglot.checkpoints import Checkpoint, SavedState
@@ -93,10 +93,8 @@ class Contrastive(Aligner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        from isoglot.aligners.registry import methods
-
-        row = methods()[self.start].method if self.start in methods() else None
-        if row is None or row.supervision == "unsupervised" or not row.linear or row.name == self.method.name:
+        row = METHODS.get(self.start).method
+        if row.supervision == "unsupervised" or not row.linear or row.name == self.method.name:
             raise ConfigError(
                 f"contrastive cannot start from {self.start!r}", remedy="name a supervised, linear method for start"
             )
@@ -124,11 +122,8 @@ class Contrastive(Aligner):
         return LinearAlignment.learned(W_src=state.best[0], W_tgt=state.best[1], info=info)
 
     def _start(self, problem: Problem, learn: IntVector) -> _State:
-        from isoglot.aligners.registry import aligner
-
-        method = aligner(self.start, {"seed": self.seed})
         given = dataclasses.replace(problem, pairs=learn, checkpoint=Checkpoint(None, ""))
-        alignment = method._fit(given)
+        alignment = METHODS.get(self.start)(seed=self.seed)._fit(given)
         if not isinstance(alignment, LinearAlignment):
             raise ConfigError(f"contrastive cannot start from {self.start}, whose maps are not matrices")
         maps = [

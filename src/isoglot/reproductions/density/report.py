@@ -66,7 +66,7 @@ def _overlaps(found: Findings) -> list[tuple[str, Any, Any]]:
     pictures = [("before", pair.test.src.vectors, pair.test.tgt.vectors)]
     for name in CURVES:
         settings = {**found.grid.settings(name), "seed": 0}
-        method = aligner(SUITE[name][0], settings)
+        method = aligner(SUITE[name][0], **settings)
         known = pair.train.pairs if name in SUPERVISED else None
         alignment = method.fit(pair.train.src, pair.train.tgt, known)
         mean = found.bars[name, max(found.grid.t)][0]

@@ -175,7 +175,7 @@ def word_precision(mapped: FloatMatrix, split: Occurrences) -> tuple[float, floa
 def run_job(grid: Grid, job: Job) -> dict[str, Any]:
     """Train once, test at every distance."""
     pair = simulate_occurrences(job.k, job.t, seed=job.run)
-    method = aligner(SUITE[job.name][0], {**grid.settings(job.name), "seed": job.run})
+    method = aligner(SUITE[job.name][0], **{**grid.settings(job.name), "seed": job.run})
     known = pair.train.pairs if job.name in SUPERVISED else None
     started = time.perf_counter()
     alignment = method.fit(pair.train.src, pair.train.tgt, known)

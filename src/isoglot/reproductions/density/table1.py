@@ -102,7 +102,7 @@ def retrieval_table(
                 outcome = align_and_test(
                     model,
                     text,
-                    aligner(variant.method, dict(variant.settings)),
+                    aligner(variant.method, **variant.settings),
                     level=variant.level,
                     held_out=test,
                     method=variant.word_method,
