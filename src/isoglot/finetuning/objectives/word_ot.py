@@ -76,7 +76,8 @@ class TransportObjective(Objective):
         return sinkhorn_divergence(X, Y, x_mask, y_mask, settings, weights=weights).sum(), count
 
     def _mass(self, encoded: Encoded, points: Tensor) -> Tensor:
-        return points.detach().norm(dim=-1)
+        lengths: Tensor = points.detach().norm(dim=-1)
+        return lengths
 
     @abstractmethod
     def _points(self, encoded: Encoded) -> tuple[Tensor, Tensor]:
