@@ -22,9 +22,10 @@ from typing import Any
 
 import torch
 
-from isoglot.finetuning import sinkhorn_divergence, transport_plan
+from isoglot.finetuning import TransportSettings, sinkhorn_divergence, transport_plan
 
 BLUR, SCALING = 0.05, 0.5
+SETTINGS = TransportSettings(blur=BLUR, scaling=SCALING)
 
 try:
     import geomloss
@@ -66,12 +67,12 @@ def contenders(X: torch.Tensor, Y: torch.Tensor) -> dict[str, Callable[[], None]
 
     def alone() -> None:
         with torch.no_grad():
-            sinkhorn_divergence(x, y, full, full, blur=BLUR, scaling=SCALING)
+            sinkhorn_divergence(x, y, full, full, SETTINGS)
 
     found: dict[str, Callable[[], None]] = {
         "three bare batched products": products,
-        "isoglot": lambda: backward(sinkhorn_divergence(x, y, full, full, blur=BLUR, scaling=SCALING)),
-        "isoglot, padded": lambda: backward(sinkhorn_divergence(x, y, *padded, blur=BLUR, scaling=SCALING)),
+        "isoglot": lambda: backward(sinkhorn_divergence(x, y, full, full, SETTINGS)),
+        "isoglot, padded": lambda: backward(sinkhorn_divergence(x, y, *padded, SETTINGS)),
         "isoglot, forward alone": alone,
     }
     if geomloss is not None:
@@ -112,7 +113,7 @@ def optimality(X: torch.Tensor, Y: torch.Tensor) -> list[dict[str, Any]]:
         masks = [torch.ones(M.shape[:2], dtype=torch.bool) for M in (x, y)]
 
         def run(x: torch.Tensor = x, y: torch.Tensor = y, masks: list[torch.Tensor] = masks, **options: Any) -> Any:
-            values = sinkhorn_divergence(x, y, *masks, blur=BLUR, **options)
+            values = sinkhorn_divergence(x, y, *masks, TransportSettings(blur=BLUR, **options))
             return values.detach(), torch.autograd.grad(values.sum(), x)[0]
 
         best, slope = run(iterations=3000, tolerance=1e-3)

@@ -54,7 +54,7 @@ def test_options_train_an_encoder(command, options, here):
     # The same command again has nothing left to do.
     code, again, errors = command("train", *options)
     assert (code, again) == (0, output)
-    assert "note: goes on after step 4 of 4" in errors
+    assert "note: resumes after step 4 of 4" in errors
 
 
 def test_a_recipe_trains_and_options_go_before(command, here, tiny_folder):
@@ -108,7 +108,7 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
     code, output, errors = command("train", "resume", "out", "--json", "--device", "cpu")
     assert code == 0
     assert json.loads(output)["steps"] == 4
-    assert "note: goes on after step 2 of 4" in errors
+    assert "note: resumes after step 2 of 4" in errors
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ from isoglot.finetuning import (
     Predictions,
     Side,
     objective,
+    objectives,
     parse_recipe,
     preset,
 )
 from isoglot.finetuning.batches import WordBatch
-from isoglot.finetuning.objectives.base import objectives
 
 torch = pytest.importorskip("torch")
 
@@ -32,11 +32,8 @@ FURTHER = [
     ("word_ot", {"pooling": "mean", "mass": "norm", "cost": "cosine"}),
     ("word_ot", {"mass": "tfidf", "reach": 2.0, "debias": False}),
     ("subword_ot", {"cost": "euclidean", "iterations": 3, "mass": "norm"}),
-    ("subword_ot", {"share": 0.6, "mass": "norm"}),
-    ("word_ot", {"structure": 0.5}),
-    ("word_ot", {"structure": 1.0, "cost": "cosine", "debias": False}),
     ("word_ot", {"span": "batch", "mass": "tfidf"}),
-    ("subword_ot", {"span": "batch", "share": 0.7, "cost": "euclidean"}),
+    ("subword_ot", {"span": "batch", "cost": "euclidean"}),
     ("l2", {"pooling": "first"}),
     ("contrastive", {"variant": "weak", "pooling": "mean"}),
     ("static_dcca", {"components": 2, "regulariser": 0.5}),
@@ -338,7 +335,7 @@ def test_recipes_are_read():
         ("inf*l2", "weight"),
         ("l2 + 2*l2", "more than once"),
         ({}, "without objectives"),
-        ({"l2": "much"}, "weight: takes float"),
+        ({"l2": "much"}, "l2: weight takes a number"),
         ({"l2": {"poling": "last"}}, "did you mean 'pooling'"),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isoglot.encoders import Encoder
-from isoglot.finetuning import make_pair, parse_recipe
+from isoglot.finetuning import TrainingSettings, make_pair, parse_recipe
 
 torch = pytest.importorskip("torch")
 
@@ -26,7 +26,8 @@ def network(tiny_folder):
     from isoglot.finetuning.network import Network
 
     def make(recipe, **options):
-        return Network(Encoder(tiny_folder, device="cpu").model, parse_recipe(recipe), **options).double()
+        settings = TrainingSettings(**options)
+        return Network(Encoder(tiny_folder, device="cpu").model, parse_recipe(recipe), settings).double()
 
     return make
 
@@ -67,7 +68,11 @@ def test_a_new_head_follows_the_seed_and_leaves_the_encoder_alone(headless_folde
 
     def made(folder, seed):
         recipe = parse_recipe("mlm")
-        return Network(Encoder(folder, device="cpu").model, recipe, new_head=True, freeze="embeddings,1-3", seed=seed)
+        return Network(
+            Encoder(folder, device="cpu").model,
+            recipe,
+            TrainingSettings(new_head=True, freeze="embeddings,1-3", seed=seed),
+        )
 
     before = torch.get_rng_state()
     first, same, other = made(headless_folder, 4), made(headless_folder, 4), made(headless_folder, 5)

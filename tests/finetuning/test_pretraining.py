@@ -145,7 +145,7 @@ def test_the_weights_that_guess_best_are_kept(train, tmp_path):
     assert outcome.chosen == 1 + int(np.argmin(log))
     assert outcome.after["mlm"] == min(log)
     # Masks are the same each time.
-    assert made._measured() == pytest.approx(dict(outcome.after))
+    assert made._best.figures() == pytest.approx(dict(outcome.after))
 
 
 def test_a_stopped_run_comes_to_the_same_end(train, static, tmp_path):

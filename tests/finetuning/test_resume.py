@@ -102,7 +102,7 @@ def test_a_killed_run_comes_to_the_same_bits(killed, whole, tmp_path):
         program("train", "resume", moved), cwd=tmp_path, env=ALONE, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "note: goes on after step " in done.stderr
+    assert "note: resumes after step " in done.stderr
     assert losses(moved) == losses(whole)
     assert (moved / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     assert checkpoints(moved) == [f"step-{STEPS - EVERY:08d}", f"step-{STEPS:08d}"]
@@ -117,11 +117,11 @@ def test_the_checkpoint_before_serves_if_the_newest_is_damaged(killed, whole, co
     last = errors.splitlines()[-1]
     assert (code, output) == (2, "")
     assert last.startswith(f"isoglot: {place / 'tensors.safetensors'}: is not what was written")
-    assert last.endswith(f"; remove {place} to go on from the checkpoint before")
+    assert last.endswith(f"; remove {place} to resume from the checkpoint before")
     shutil.rmtree(place)
     code, _, errors = command("train", "resume", folder, "--device", "cpu")
     assert code == 0, errors
-    assert f"note: goes on after step {int(before.removeprefix('step-'))} of {STEPS}\n" in errors
+    assert f"note: resumes after step {int(before.removeprefix('step-'))} of {STEPS}\n" in errors
     assert (folder / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 

@@ -55,7 +55,7 @@ def test_half_a_checkpoint_is_none(tmp_path, killed_name):
 @pytest.mark.parametrize("file", ["tensors.safetensors", "state.json"])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_a_damaged_checkpoint_is_told_with_a_remedy(tmp_path, file, damage):
-    for step, remedy in ((1, "begin anew"), (2, "go on from the checkpoint before")):
+    for step, remedy in ((1, "begin anew"), (2, "resume from the checkpoint before")):
         place = save_checkpoint(tmp_path, step, tensors(), {})
         content = (place / file).read_bytes()
         (place / file).unlink()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from isoglot.errors import ConfigError, InputError, ShapeError
-from isoglot.finetuning import sinkhorn_divergence, transport_plan
+from isoglot.finetuning import TransportSettings, sinkhorn_divergence, transport_plan
 
 torch = pytest.importorskip("torch")
 
@@ -51,7 +51,7 @@ def divergence(xs, ys, weights=None, **options):
     X.requires_grad_()
     Y.requires_grad_()
     both = None if weights is None else (pad(weights[0])[0], pad(weights[1])[0])
-    values = sinkhorn_divergence(X, Y, x_mask, y_mask, weights=both, **options)
+    values = sinkhorn_divergence(X, Y, x_mask, y_mask, TransportSettings(**options), weights=both)
     values.sum().backward()
     return (
         values.detach(),
@@ -154,7 +154,7 @@ def test_plan_is_that_of_pot(cost):
     (X, x_mask), (Y, y_mask) = pad(xs), pad(ys)
     blur = 0.5
     epsilon = blur if cost == "euclidean" else blur**2
-    plans = transport_plan(X, Y, x_mask, y_mask, cost=cost, blur=blur, iterations=1000, tolerance=1e-7)
+    plans = transport_plan(X, Y, x_mask, y_mask, TransportSettings(cost, blur, iterations=1000, tolerance=1e-7))
     for x, y, plan in zip(xs, ys, plans, strict=True):
         theirs = ot.sinkhorn([], [], pot_cost(x, y, cost), epsilon, method="sinkhorn_log", stopThr=1e-12)
         np.testing.assert_allclose(plan[: len(x), : len(y)], theirs, atol=1e-6)
@@ -187,7 +187,7 @@ def test_gradient_is_that_of_finite_differences(cost, reach, debias):
     options = {"cost": cost, "blur": 0.5, "reach": reach, "debias": debias, "iterations": 500, "tolerance": 1e-8}
 
     def values(X, Y):
-        return sinkhorn_divergence(X, Y, x_mask, y_mask, weights=weights, **options)
+        return sinkhorn_divergence(X, Y, x_mask, y_mask, TransportSettings(**options), weights=weights)
 
     assert torch.autograd.gradcheck(values, (X.requires_grad_(), Y.requires_grad_()), eps=1e-5, atol=1e-6, rtol=1e-4)
 
@@ -209,14 +209,14 @@ def test_padding_does_not_matter(seed, lengths, more, left, junk, cost, debias):
     (X, x_mask), (Y, y_mask) = pad(xs, more[0], junk, left[0]), pad(ys, more[1], junk, left[1])
     X.requires_grad_()
     Y.requires_grad_()
-    padded = sinkhorn_divergence(X, Y, x_mask, y_mask, cost=cost, debias=debias)
+    padded = sinkhorn_divergence(X, Y, x_mask, y_mask, TransportSettings(cost, debias=debias))
     padded.sum().backward()
     torch.testing.assert_close(padded.detach(), values, rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(X.grad[x_mask], torch.cat(dX), rtol=1e-6, atol=1e-8)
     torch.testing.assert_close(Y.grad[y_mask], torch.cat(dY), rtol=1e-6, atol=1e-8)
     assert not X.grad[~x_mask].any()
     assert not Y.grad[~y_mask].any()
-    plan = transport_plan(X, Y, x_mask, y_mask, cost=cost)
+    plan = transport_plan(X, Y, x_mask, y_mask, TransportSettings(cost, iterations=100))
     assert not plan[~(x_mask[:, :, None] & y_mask[:, None, :])].any()
 
 
@@ -244,7 +244,7 @@ def test_empty_sentences_give_nothing(cost, debias, reach):
     X, Y = (torch.randn(4, 3, 2, requires_grad=True) for _ in range(2))
     x_mask = torch.tensor([[True, True, False], [False] * 3, [True] * 3, [False] * 3])
     y_mask = torch.tensor([[True] * 3, [True] * 3, [False] * 3, [False] * 3])
-    values = sinkhorn_divergence(X, Y, x_mask, y_mask, cost=cost, debias=debias, reach=reach)
+    values = sinkhorn_divergence(X, Y, x_mask, y_mask, TransportSettings(cost, debias=debias, reach=reach))
     values.sum().backward()
     assert values[0] != 0
     assert values[1:].tolist() == [0, 0, 0]
@@ -252,7 +252,7 @@ def test_empty_sentences_give_nothing(cost, debias, reach):
         assert gradient.isfinite().all()
         assert gradient[0].any()
         assert not gradient[1:].any()
-    plan = transport_plan(X, Y, x_mask, y_mask, cost=cost, reach=reach)
+    plan = transport_plan(X, Y, x_mask, y_mask, TransportSettings(cost, reach=reach, iterations=100))
     assert plan.isfinite().all()
     assert not plan[1:].any()
 
@@ -315,7 +315,7 @@ def test_margins_of_plans_are_the_weights(blur):
     (X, x_mask), (Y, y_mask) = (pad(s) for s in (sentences(20, 3, 9, d=64), sentences(13, 8, 9, d=64, seed=1)))
     a, b = torch.rand(x_mask.shape) + 0.1, torch.rand(y_mask.shape) + 0.1
     for weights in (None, (a, b)):
-        plan = transport_plan(X, Y, x_mask, y_mask, blur=blur, weights=weights)
+        plan = transport_plan(X, Y, x_mask, y_mask, TransportSettings(blur=blur, iterations=100), weights=weights)
         for mask, margin, given_ in ((x_mask, plan.sum(2), a), (y_mask, plan.sum(1), b)):
             expected = mask * (1.0 if weights is None else given_)
             torch.testing.assert_close(margin, (expected / expected.sum(1, keepdim=True)).double(), rtol=0, atol=1e-6)
@@ -336,7 +336,7 @@ def test_plan_finds_the_translation_of_each_word():
 def test_unbalanced_plan_leaves_strangers_behind():
     X, Y = torch.tensor([[[0.0, 0], [5, 0], [90, 90]]]), torch.tensor([[[0.0, 1], [5, 1]]])
     masks = torch.ones(1, 3, dtype=torch.bool), torch.ones(1, 2, dtype=torch.bool)
-    kept = transport_plan(X, Y, *masks, reach=2.0)[0].sum(1) * 3
+    kept = transport_plan(X, Y, *masks, TransportSettings(reach=2.0, iterations=100))[0].sum(1) * 3
     assert kept[2] < 1e-6
     assert (kept[:2] > 0.8).all()
 
@@ -394,7 +394,7 @@ def test_bad_input_is_refused():
         {"tolerance": -0.1},
     ):
         with pytest.raises(ConfigError):
-            sinkhorn_divergence(Y, Y, y_mask, y_mask, **options)
+            TransportSettings(**options)
 
 
 def test_importing_the_room_does_not_import_torch():

@@ -382,7 +382,7 @@ def test_an_interrupted_run_comes_to_the_same_end(trainer, tiny_folder, tmp_path
     told = []
     again = make(tmp_path / "stopped", Judge(values[2:]), tell=told.append)
     outcome = again.run()
-    assert told == ["goes on after step 3 of 6"]
+    assert told == ["resumes after step 3 of 6"]
     assert (outcome.chosen, outcome.before, outcome.after) == (expected.chosen, expected.before, expected.after)
     assert same(weights(whole.encoder), weights(again.encoder))
     logs = [

@@ -35,13 +35,12 @@ def furthest(plan: np.ndarray, other: np.ndarray) -> float:
 def test_the_plan_is_that_of_the_training(seed, n, m, scale, blur):
     import torch
 
-    from isoglot.finetuning import transport_plan
+    from isoglot.finetuning import TransportSettings, transport_plan
 
     X, Y = words(n, m, seed, scale)
     masks = [torch.ones(1, size, dtype=torch.bool) for size in (n, m)]
-    theirs = transport_plan(
-        torch.from_numpy(X)[None], torch.from_numpy(Y)[None], *masks, blur=blur, iterations=2000, tolerance=1e-6
-    )
+    exact = TransportSettings(blur=blur, iterations=2000, tolerance=1e-6)
+    theirs = transport_plan(torch.from_numpy(X)[None], torch.from_numpy(Y)[None], *masks, exact)
     assert furthest(word_ot_plan(X @ Y.T, blur), theirs[0].numpy()) < 0.01
 
 

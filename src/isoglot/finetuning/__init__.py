@@ -26,9 +26,8 @@ from isoglot.finetuning.objectives.base import (
     Objective as Objective,
     ObjectiveInfo as ObjectiveInfo,
     Predictions as Predictions,
-    check_type as check_type,
-    known as known,
     objective as objective,
+    objectives as objectives,
     parse_recipe as parse_recipe,
     preset as preset,
 )
@@ -58,6 +57,7 @@ from isoglot.finetuning.settings import (
     recipe_of as recipe_of,
 )
 from isoglot.finetuning.trainer import Trainer as Trainer
+from isoglot.finetuning.transport.plans import TransportSettings as TransportSettings
 from isoglot.finetuning.transport.sinkhorn import (
     sinkhorn_divergence as sinkhorn_divergence,
     transport_plan as transport_plan,

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from isoglot.errors import ConfigError, InputError, ShapeError
-from isoglot.finetuning.transport.plans import precision
+from isoglot.finetuning.transport.words import precision
 
 if TYPE_CHECKING:
     from torch import Tensor

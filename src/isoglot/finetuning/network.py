@@ -21,6 +21,7 @@ from isoglot.errors import ConfigError, MissingExtraError
 from isoglot.finetuning.batches import Batch, PairBatch, Side, TextBatch, WordBatch
 from isoglot.finetuning.objectives.base import EncodedBatch, Objective, Predictions
 from isoglot.finetuning.objectives.mlm import IGNORED, MLM, Masked, Vocabulary
+from isoglot.finetuning.settings import TrainingSettings
 
 __all__ = ["Network", "takes"]
 
@@ -37,9 +38,8 @@ class Network(nn.Module):
     Args:
         loaded: the encoder, which is trained in place.
         objectives: what is to be minimised.
-        layer: whose hidden states the objectives see.
+        settings: of which `layer`, `freeze`, `lora`, `new_head` and `seed` count here.
         texts: whether there is monolingual text, in which masked tokens are then guessed.
-        freeze, lora, new_head: see `TrainingSettings`.
         rank, processes: which share of each batch this process encodes.
     """
 
@@ -47,26 +47,22 @@ class Network(nn.Module):
         self,
         loaded: LoadedModel,
         objectives: Sequence[Objective],
+        settings: TrainingSettings = TrainingSettings(),
         *,
-        layer: int = -1,
         texts: bool = False,
-        freeze: str = "",
-        lora: int = 0,
-        new_head: bool = False,
         rank: int = 0,
         processes: int = 1,
-        seed: int = 0,
     ) -> None:
         super().__init__()
         self.objectives = tuple(objectives)
         needs = frozenset().union(*(one.needs for one in self.objectives))
-        self.layer = _layer(layer, loaded.depth)
+        self.layer = _layer(settings.layer, loaded.depth)
         self.rank, self.processes = rank, processes
         self.longest = loaded.longest
         self._texts = texts
         self.masked: Any = None
         if "masked" in needs:
-            self.masked = load_masked_model(loaded, new_head=seed if new_head else None)
+            self.masked = load_masked_model(loaded, new_head=settings.seed if settings.new_head else None)
             self.head = next((getattr(self.masked, name) for name in _HEADS if hasattr(self.masked, name)), None)
             self.vocabulary = Vocabulary.of(loaded.tokenizer)
         self.encoder: Any = loaded.network
@@ -74,10 +70,10 @@ class Network(nn.Module):
         self._start: list[Any] = []
         if "start" in needs:
             self._start.append(copy.deepcopy(self.encoder).eval().requires_grad_(False))
-        self._freeze(freeze, loaded.depth, loaded.depth if "masked" in needs else self.layer)
-        if lora:
-            torch.manual_seed(seed)
-            _add_adapters(self.encoder, lora)
+        self._freeze(settings.freeze, loaded.depth, loaded.depth if "masked" in needs else self.layer)
+        if settings.lora:
+            torch.manual_seed(settings.seed)
+            _add_adapters(self.encoder, settings.lora)
             for name, parameter in self.named_parameters():
                 if "lora_" not in name:  # the head is not the encoder's
                     parameter.requires_grad_(False)

@@ -63,18 +63,8 @@ class FreshEncoder:
     warm: int = 5
 
     def __post_init__(self) -> None:
-        check_settings(self, otherwise="(-inf, inf)")
-        for name, least in (
-            ("vocabulary", 100),
-            ("layers", 1),
-            ("width", 8),
-            ("heads", 1),
-            ("longest", 8),
-            ("lines", 1),
-            ("warm", 0),
-        ):
-            if getattr(self, name) < least:
-                raise ConfigError(f"must be at least {least}, not {getattr(self, name)}", where=name)
+        limits = dict.fromkeys(("layers", "heads", "lines"), "[1, inf)")
+        check_settings(self, {**limits, "vocabulary": "[100, inf)", "width": "[8, inf)", "longest": "[8, inf)"})
         if self.width % self.heads:
             raise ConfigError(f"{self.heads} heads cannot share {self.width} dimensions", where="heads")
 

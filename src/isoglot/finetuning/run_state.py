@@ -1,4 +1,4 @@
-"""States of a run on disk, complete or not there at all: weights, Adam's averages, and the numbers to go on from.
+"""States of a run on disk, complete or not there at all: weights, Adam's averages, and the numbers to resume from.
 
 Tensors are kept in safetensors and all else in JSON, so that nothing is unpickled. Random numbers need no place of
 their own: batches, masks and dropout of a step follow from the seed and the step's number.
@@ -6,6 +6,7 @@ their own: batches, masks and dropout of a step follow from the seed and the ste
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import hashlib
 import json
@@ -14,7 +15,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isoglot.errors import FormatError, InputError
 from isoglot.files import atomic_path, remove_abandoned, remove_at_once
@@ -22,13 +23,21 @@ from isoglot.folders import FolderKind
 from isoglot.manifests import read_json_object
 from isoglot.opening import check_regular
 
+if TYPE_CHECKING:
+    from isoglot.finetuning.network import Network
+
 __all__ = [
+    "Best",
+    "RunState",
     "cannot_write",
     "check_room",
     "latest_checkpoint",
     "load_tensors",
+    "put_tensors",
+    "put_weights",
     "read_json",
     "remove_leftovers",
+    "run_tensors",
     "save_checkpoint",
     "save_tensors",
     "write_json",
@@ -38,6 +47,80 @@ __all__ = [
 KEPT = 2
 _TENSORS, _STATE, _SEAL = "tensors.safetensors", "state.json", "sha256"
 _KIND = FolderKind("isoglot-checkpoint", "a checkpoint", "`isoglot train`", manifest=_STATE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Best:
+    """The step after which figures were best, and the checksum of its weights, which only one process knows."""
+
+    step: int
+    figures: Mapping[str, float]
+    sha256: str | None = None
+
+
+@dataclasses.dataclass
+class RunState:
+    """Where a run stands, but for its tensors.
+
+    Args:
+        before, latest: figures of the encoder as it came, and of the last evaluation.
+        step: steps taken.
+        losses: of the last steps, which new ones are compared with.
+        waited: evaluations since the best one.
+        early: whether that was long enough to end.
+        scaler: what keeps gradients of half precision in range.
+    """
+
+    before: Mapping[str, float]
+    latest: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    step: int = 0
+    losses: list[float] = dataclasses.field(default_factory=list)
+    best: Best | None = None
+    waited: int = 0
+    early: bool = False
+    seconds: float = 0.0
+    scaler: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> RunState:
+        """That of a checkpoint."""
+        best = record["best"]
+        return cls(**{**record, "best": None if best is None else Best(**best)})
+
+
+def run_tensors(network: Network, optimiser: Any) -> dict[str, Any]:
+    """Weights in training, and what the optimiser keeps of each."""
+    tensors: dict[str, Any] = {f"weights/{name}": one for name, one in network.trained().items()}
+    averages = optimiser.state_dict()["state"]
+    for number, name in enumerate(network.trained()):
+        for key, value in averages.get(number, {}).items():
+            tensors[f"optimiser/{name}/{key}"] = value
+    return tensors
+
+
+def put_tensors(tensors: Mapping[str, Any], network: Network, optimiser: Any, where: Path) -> None:
+    """Put back what `run_tensors` gave."""
+    weights = {name.removeprefix("weights/"): one for name, one in tensors.items() if name.startswith("weights/")}
+    put_weights(network, weights, where)
+    content = optimiser.state_dict()
+    for number, name in enumerate(network.trained()):
+        prefix = f"optimiser/{name}/"
+        own = {key.removeprefix(prefix): one for key, one in tensors.items() if key.startswith(prefix)}
+        if own:
+            content["state"][number] = own
+    optimiser.load_state_dict(content)
+
+
+def put_weights(network: Network, weights: Mapping[str, Any], where: Path) -> None:
+    """Copy weights into those in training."""
+    import torch
+
+    own = network.trained()
+    if {name: one.shape for name, one in own.items()} != {name: one.shape for name, one in weights.items()}:
+        raise InputError("the weights kept are not those of this run", where=str(where))
+    with torch.no_grad():
+        for name, parameter in own.items():
+            parameter.copy_(weights[name])
 
 
 def save_checkpoint(folder: Path, step: int, tensors: Mapping[str, Any], state: Mapping[str, Any]) -> Path:
@@ -70,7 +153,7 @@ def latest_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | N
         state = {name: value for name, value in content.items() if name not in ("format", "version", "files")}
         return load_tensors(manifest.file(_TENSORS)), state
     except InputError as error:
-        earlier = "go on from the checkpoint before" if len(found) > 1 else "begin anew"
+        earlier = "resume from the checkpoint before" if len(found) > 1 else "begin anew"
         raise FormatError(error.what, where=error.where, remedy=f"remove {found[-1]} to {earlier}") from error
 
 
@@ -129,7 +212,7 @@ def check_room(folder: Path, needed: int) -> None:
         raise InputError(
             f"the run will write up to {needed / 1e6:,.0f} MB, but only {free / 1e6:,.0f} MB are free",
             where=str(folder),
-            remedy="make room or choose another --output",
+            remedy="make room or choose another `output`",
         )
 
 

@@ -9,18 +9,31 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from isoglot.assignments import check_known
 from isoglot.errors import ConfigError, FormatError, InputError, locating
 from isoglot.finetuning.new_encoder import FreshEncoder
-from isoglot.finetuning.objectives.base import PRESETS, Objective, check_type, known, parse_recipe, preset
+from isoglot.finetuning.objectives.base import PRESETS, Objective, parse_recipe, preset, recipe_name
 from isoglot.opening import read_small
+from isoglot.settings import Limits, check_settings
+from isoglot.suggest import unknown
 from isoglot.wordalign import MODELS
 
 __all__ = ["Recipe", "TrainingSettings", "preset_settings", "read_recipe"]
 
-SCHEDULES = ("linear", "constant")
-PRECISIONS = ("no", "bf16", "fp16")
-CHOICES = ("semantic", "mlm", "last")
-#: Settings of the loop that a preset brings with it; a paper's presets are run as the papers have it, by the defaults.
+_LIMITS: Limits = {
+    **dict.fromkeys(("batch", "accumulation", "max_length", "blocks"), "[1, inf)"),
+    **dict.fromkeys(("epochs", "learning_rate"), "(0, inf)"),
+    "block_length": "[8, inf)",
+    "words": "[2, inf)",
+    "warmup": "[0, 1)",
+    "layer": "(-inf, inf)",
+    "explode": "(1, inf)",
+    "schedule": ("linear", "constant"),
+    "precision": ("no", "bf16", "fp16"),
+    "choose": ("semantic", "mlm", "last"),
+    "links": tuple(MODELS),
+}
+#: Settings of training that a preset brings with it; a paper's presets are run as the papers have it, by the defaults.
 PRESET_TRAINING: dict[str, dict[str, Any]] = {
     "best": {"learning_rate": 5e-4, "accumulation": 1},
     # Five million tokens: under an hour on one core for the smallest encoder. Many small steps, as a network that knows
@@ -105,30 +118,7 @@ class TrainingSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            check_type(field.name, getattr(self, field.name), str(field.type))
-        for name in ("batch", "accumulation", "max_length", "blocks"):
-            self._require(name, getattr(self, name) >= 1, "must be at least 1")
-        self._require("block_length", self.block_length >= 8, "must be at least 8")
-        self._require("words", self.words >= 2, "must be at least 2")
-        for name in ("steps", "lora", "evaluate_every", "checkpoint_every", "patience", "seed"):
-            self._require(name, getattr(self, name) >= 0, "must not be negative")
-        for name in ("epochs", "learning_rate"):
-            self._require(name, 0 < getattr(self, name) < math.inf, "must be above 0")
-        self._require("warmup", 0 <= self.warmup < 1, "is a share of all steps")
-        self._require("clip", 0 <= self.clip < math.inf, "must not be negative")
-        self._require("explode", self.explode > 1, "must be above 1")
-        for name, choices in (
-            ("schedule", SCHEDULES),
-            ("precision", PRECISIONS),
-            ("choose", CHOICES),
-            ("links", tuple(MODELS)),
-        ):
-            self._require(name, getattr(self, name) in choices, f"must be one of {', '.join(choices)}")
-
-    def _require(self, name: str, right: bool, what: str) -> None:
-        if not right:
-            raise ConfigError(f"{what}, not {getattr(self, name)!r}", where=name)
+        check_settings(self, _LIMITS)
 
     def rate(self, step: int, steps: int) -> float:
         """What the learning rate is multiplied with in step `step` of `steps`, counted from 0.
@@ -170,6 +160,9 @@ class Recipe:
     static: Mapping[str, str] = dataclasses.field(default_factory=dict)
     fresh: FreshEncoder | None = None
 
+    def __post_init__(self) -> None:
+        check_settings(self, {"limit": "[1, inf)"})
+
     def record(self) -> dict[str, Any]:
         """As plain data: what `recipe_of` reads again."""
         start = {"encoder": self.encoder} if self.fresh is None else {"fresh": dataclasses.asdict(self.fresh)}
@@ -182,43 +175,36 @@ class Recipe:
             "parallel": dict(self.parallel),
             "text": dict(self.text),
             "static": dict(self.static),
-            "objectives": {one.objective.name: dataclasses.asdict(one) for one in self.objectives},
+            "objectives": {recipe_name(one): dataclasses.asdict(one) for one in self.objectives},
             "training": dataclasses.asdict(self.settings),
         }
 
 
 def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     """A recipe out of plain data: that of a file, or of `Recipe.record`."""
-    keys = {"preset", "encoder", "output", "target", "held_out", "limit", *TABLES, "objectives", "training", "fresh"}
+    names = ("preset", "encoder", "output", "target", "held_out", "limit", *TABLES, "objectives", "training", "fresh")
     for key in content:
-        known(key, dict.fromkeys(sorted(keys)), "entry", where)
-    fresh = _fresh(content, where)
-    for key in ("encoder", "output"):
-        if not content.get(key) and (key != "encoder" or fresh is None):
-            remedy = f"give --{key}, or write it into the recipe"
-            raise ConfigError(f"no {key} is named", where=where, remedy=remedy)
+        if key not in names:
+            raise unknown("entry", key, names, where=where)
     tables = {key: _table(content, key, where) for key in TABLES}
+    fresh = _fresh(content, where)
+    if not content.get("encoder") and fresh is None:
+        raise ConfigError("no encoder is named", where=where, remedy="give `encoder`, or write it into the recipe")
+    output = content.get("output")
+    if not output or not isinstance(output, str):
+        raise ConfigError("no output is named", where=where, remedy="give `output`, or write it into the recipe")
     if not any(tables.values()):
-        remedy = "give --parallel or --text, or write it into the recipe"
+        remedy = "give `parallel` or `text`, or write it into the recipe"
         raise ConfigError("no parallel or other text is named", where=where, remedy=remedy)
     if fresh is not None and not tables["text"]:
-        raise ConfigError("a new encoder needs text", where=where, remedy="give --text LANGUAGE=FILE")
-    parallel = tables["parallel"]
+        raise ConfigError("a new encoder needs text", where=where, remedy="give `text`: language = file")
     target = str(content.get("target", "en"))
-    if target in parallel:
-        remedy = "name the other language of the text, or another --target"
+    if target in tables["parallel"]:
+        remedy = "name the other language of the text, or another `target`"
         raise ConfigError(f"{target} is the target language itself", where=f"{where}: parallel", remedy=remedy)
     if ("preset" in content) == ("objectives" in content):
         remedy = f"presets: {', '.join(PRESETS)}"
         raise ConfigError("a recipe has either a preset or objectives", where=where, remedy=remedy)
-    for name, kind in (("encoder", "str"), ("output", "str"), ("held_out", "int | None"), ("limit", "int | None")):
-        check_type(name, content.get(name, "" if kind == "str" else None), kind)
-    given = content.get("training", {})
-    if not isinstance(given, Mapping):
-        raise ConfigError("training is a table of settings", where=where)
-    fields = {field.name: field for field in dataclasses.fields(TrainingSettings)}
-    for key in given:
-        known(key, fields, "setting", f"{where}: training")
     own: Mapping[str, Any] = {}
     if "preset" in content:
         objectives, own = preset_settings(str(content["preset"]))
@@ -228,16 +214,14 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
         raise ConfigError("objectives are a text or a table", where=where, remedy='such as "word_ot + 0.5*anchor"')
     return Recipe(
         encoder=content.get("encoder", ""),
-        output=Path(content["output"]).expanduser(),
-        parallel=parallel,
+        output=Path(output).expanduser(),
         objectives=objectives,
-        settings=TrainingSettings(**{**own, **given}),
+        settings=TrainingSettings(**{**own, **_settings(content, "training", TrainingSettings, where)}),
         target=target,
         held_out=content.get("held_out"),
         limit=content.get("limit"),
-        text=tables["text"],
-        static=tables["static"],
         fresh=fresh,
+        **tables,
     )
 
 
@@ -249,19 +233,22 @@ def _table(content: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
     return dict(found)
 
 
+def _settings(content: Mapping[str, Any], key: str, kind: type[Any], where: str) -> Mapping[str, Any]:
+    """A table of settings, each of which must be a field of `kind`."""
+    given: Any = content.get(key) or {}
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"{key} is a table of settings", where=where)
+    check_known(given, (field.name for field in dataclasses.fields(kind)), key, where=where)
+    return given
+
+
 def _fresh(content: Mapping[str, Any], where: str) -> FreshEncoder | None:
     """The size of a new encoder, where one is to be made: if it is told, or by a preset that starts from nothing."""
-    given = content.get("fresh")
-    if given is None and (content.get("preset") not in PRESET_FRESH or content.get("encoder")):
+    if content.get("fresh") is None and (content.get("preset") not in PRESET_FRESH or content.get("encoder")):
         return None
     if content.get("encoder"):
         raise ConfigError("a run starts either from an encoder or from a fresh one", where=where)
-    if not isinstance(given or {}, Mapping):
-        raise ConfigError("fresh is a table of settings", where=where)
-    fields = {field.name: field for field in dataclasses.fields(FreshEncoder)}
-    for key in given or {}:
-        known(key, fields, "setting", f"{where}: fresh")
-    return FreshEncoder(**(given or {}))
+    return FreshEncoder(**_settings(content, "fresh", FreshEncoder, where))
 
 
 def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recipe:
@@ -290,5 +277,5 @@ def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recip
 
 
 def preset_settings(name: str) -> tuple[tuple[Objective, ...], dict[str, Any]]:
-    """Objectives of a preset, and the settings of the loop that go with them."""
+    """Objectives of a preset, and the settings of training that go with them."""
     return tuple(preset(name)), dict(PRESET_TRAINING.get(name, {}))

@@ -1,4 +1,4 @@
-"""The training loop: any number of languages, one loss, one step; stopped at any time, it goes on to the same end.
+"""The trainer: any number of languages, one loss, one step; stopped at any time, it resumes and comes to the same end.
 
 Every step takes equally many sentences of each pair of languages, sums their losses, which are computed one pair at a
 time, and moves the encoder once; text of single languages and words with static vectors join in. Several processes
@@ -13,14 +13,14 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from isoglot.encoders import Encoder, check_native
-from isoglot.errors import ConfigError, FormatError, InputError, MissingExtraError
-from isoglot.files import sha256_of_file
+from isoglot.errors import ConfigError, InputError, MissingExtraError
+from isoglot.finetuning.best_weights import BestWeights, Evaluate, step_seed
 from isoglot.finetuning.mixture import Mixture, Sources
 from isoglot.finetuning.monolingual_text import TextCorpus
-from isoglot.finetuning.objectives.base import Objective
+from isoglot.finetuning.objectives.base import Objective, recipe_name
 from isoglot.finetuning.parallel_text import Corpus
 from isoglot.finetuning.run_log import (
     REMEMBERED,
@@ -35,30 +35,22 @@ from isoglot.finetuning.run_log import (
     log_step,
 )
 from isoglot.finetuning.run_state import (
+    RunState,
     check_room,
     latest_checkpoint,
-    load_tensors,
+    put_tensors,
     remove_leftovers,
+    run_tensors,
     save_checkpoint,
-    save_tensors,
 )
 from isoglot.finetuning.settings import TrainingSettings
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 
-if TYPE_CHECKING:
-    from isoglot.finetuning.network import Network
-
-__all__ = ["Evaluate", "StepRecord", "Stopped", "Trained", "Trainer"]
+__all__ = ["Trainer"]
 
 #: Adam keeps two averages of every weight, a checkpoint the weights too.
 _COPIES = 3
-
-#: The weights that did best so far.
-_BEST = "best.safetensors"
-
-#: Figures of the encoder as it is now; "semantic" is one by which weights are chosen.
-Evaluate = Callable[[Encoder], Mapping[str, float]]
 
 
 class Trainer:
@@ -90,8 +82,10 @@ class Trainer:
         keep: bool = True,
         progress: Progress = silent,
     ) -> None:
+        from isoglot.finetuning.network import Network
+
         self.encoder, self.settings, self.folder = encoder, settings, folder
-        self._evaluate, self._watch, self._tell = evaluate, watch, tell
+        self._watch, self._tell = watch, tell
         self._accelerator = _accelerator(encoder, settings, objectives)
         self.main = bool(self._accelerator.is_main_process)
         processes = int(self._accelerator.num_processes)
@@ -102,11 +96,13 @@ class Trainer:
         self._identity = {
             "encoder": encoder.model.fingerprint(),
             **sources.identity(),
-            "objectives": {one.objective.name: dataclasses.asdict(one) for one in objectives},
+            "objectives": {recipe_name(one): dataclasses.asdict(one) for one in objectives},
             "training": dataclasses.asdict(settings),
         }
         check_same_run(folder, self._identity)
-        self.network = self._network(objectives, processes, bool(texts))
+        rank = int(self._accelerator.process_index)
+        self.network = Network(encoder.model, objectives, settings, texts=bool(texts), rank=rank, processes=processes)
+        self.network.start_on(self._accelerator.device)
         with self._accelerator.main_process_first():
             self.sampler = Mixture(
                 sources,
@@ -117,10 +113,11 @@ class Trainer:
                 work=folder if keep else None,
                 progress=progress,
             )
-        self._held_out = self.sampler.held_out() if self.main else []
         if settings.choose == "mlm" and not any(len(one.held_out) for one in texts):
-            remedy = "hold out some lines of --text, or set choose=last"
+            remedy = "hold out some lines of `text`, or set `choose` to last"
             raise ConfigError("there is no text whose masked tokens could choose", where="choose", remedy=remedy)
+        held_out = self.sampler.held_out() if self.main else []
+        self._best = BestWeights(encoder, self.network, settings, folder, self._accelerator, held_out, evaluate)
         batches = self.sampler.draws_of_an_epoch * settings.epochs
         self.steps = settings.steps or max(1, math.ceil(batches / settings.accumulation))
         tenth = max(1, self.steps // 10)
@@ -147,46 +144,45 @@ class Trainer:
             check_room(self.folder, self.bytes_needed)
         self._prepare()
         state = self._restore()
-        if not state:
-            state = {"step": 0, "losses": [], "best": None, "waited": 0, "seconds": 0.0, "before": self._measured()}
+        if state is None:
+            state = RunState(before=self._best.figures())
             self._save(state)
-        earlier = float(state["seconds"])
-        early = bool(state.get("early"))
+        earlier = state.seconds
         with interrupts() as interrupted:
-            while state["step"] < self.steps and not early:
-                step = int(state["step"])
-                record = self._step(step, state)
-                state["step"] = step + 1
-                state["seconds"] = earlier + time.perf_counter() - began
-                last = step + 1 == self.steps
-                if last or (step + 1) % self._every["evaluate"] == 0:
-                    record, early = self._judge(record, state)
+            while state.step < self.steps and not state.early:
+                record = self._step(state)
+                state.step += 1
+                state.seconds = earlier + time.perf_counter() - began
+                last = state.step == self.steps
+                if last or state.step % self._every["evaluate"] == 0:
+                    self._best.judge(state)
+                    record = dataclasses.replace(record, evaluation=state.latest or None)
+                if state.early:
+                    waited = f"no better for {state.waited} evaluations"
+                    self._tell(f"{waited}: ends after step {state.step:,} of {self.steps:,}")
                 self._note(record)
                 stop = self._any(bool(interrupted))
-                if last or early or stop or (step + 1) % self._every["checkpoint"] == 0:
-                    state["early"] = early
+                if last or state.early or stop or state.step % self._every["checkpoint"] == 0:
                     self._save(state)
-                if stop and not last and not early:
+                if stop and not last and not state.early:
                     raise Stopped(
-                        f"stopped after step {step + 1:,} of {self.steps:,}",
+                        f"stopped after step {state.step:,} of {self.steps:,}",
                         where=str(self.folder),
-                        remedy="isoglot train resume goes on from here",
+                        remedy="run it again to resume from here",
                     )
-        best = state["best"]
-        chosen = self.settings.choose != "last" and best is not None
-        if chosen and best["step"] != state["step"]:
-            self._load(self._best_weights(best))
+        best = None if self.settings.choose == "last" else state.best
+        if best is not None and best.step != state.step:
+            self._best.put_back(best)
         self.network.merge_adapters()
         self.network.eval()
-        after = best["figures"] if chosen else state.get("latest") or {}
         self._accelerator.wait_for_everyone()
         return Trained(
-            int(state["step"]),
-            int(best["step"]) if chosen else int(state["step"]),
-            state["before"],
-            after,
-            early,
-            float(state["seconds"]),
+            steps=state.step,
+            chosen=state.step if best is None else best.step,
+            before=state.before,
+            after=state.latest if best is None else best.figures,
+            early=state.early,
+            seconds=state.seconds,
         )
 
     def time_batches(self, count: int = 2) -> tuple[float, int]:
@@ -211,24 +207,6 @@ class Trainer:
             tokens += times * sum(one[1] for one in timed)
         return seconds, int(tokens)
 
-    def _network(self, objectives: Sequence[Objective], processes: int, texts: bool) -> Network:
-        from isoglot.finetuning.network import Network
-
-        network = Network(
-            self.encoder.model,
-            objectives,
-            layer=self.settings.layer,
-            texts=texts,
-            freeze=self.settings.freeze,
-            lora=self.settings.lora,
-            new_head=self.settings.new_head,
-            rank=int(self._accelerator.process_index),
-            processes=processes,
-            seed=self.settings.seed,
-        )
-        network.start_on(self._accelerator.device)
-        return network
-
     def _prepare(self) -> None:
         import torch
 
@@ -237,14 +215,14 @@ class Trainer:
         optimiser = torch.optim.AdamW(weights, lr=self.settings.learning_rate, weight_decay=0.0, fused=True)
         self._wrapped, self._optimiser = self._accelerator.prepare(self.network, optimiser)
 
-    def _step(self, step: int, state: dict[str, Any]) -> StepRecord:
+    def _step(self, state: RunState) -> StepRecord:
         import torch
 
         began = time.perf_counter()
-        settings, accelerator = self.settings, self._accelerator
+        step, settings, accelerator = state.step, self.settings, self._accelerator
         # All that is random in a step follows from its number; masks are the same in all processes, dropout is not.
-        torch.manual_seed(_seed(settings.seed, step, accelerator.process_index))
-        generator = torch.Generator().manual_seed(_seed(settings.seed, step, -1))
+        torch.manual_seed(step_seed(settings.seed, step, accelerator.process_index))
+        generator = torch.Generator().manual_seed(step_seed(settings.seed, step, -1))
         rate = settings.learning_rate * settings.rate(step, self.steps)
         for group in self._optimiser.param_groups:
             group["lr"] = rate
@@ -266,7 +244,7 @@ class Trainer:
                 except InputError as error:  # an objective that cannot do anything with such vectors
                     self._guard.halt(error.what, step, [one], {})
                 value = self._value(terms)
-                self._guard.check(value, step, one, terms, state["losses"])
+                self._guard.check(value, step, one, terms, state.losses)
                 accelerator.backward(loss * one.share)
             for name, (total, count) in terms.items():
                 sums[name][0] += float(total)
@@ -281,7 +259,7 @@ class Trainer:
         self._optimiser.step()
         self._optimiser.zero_grad(set_to_none=True)
         # Kinds of batches have losses of their own size: the largest is what none should exceed by far.
-        state["losses"] = [*state["losses"], max(values)][-REMEMBERED:]
+        state.losses = [*state.losses, max(values)][-REMEMBERED:]
         return StepRecord(
             step=step + 1,
             steps=self.steps,
@@ -298,58 +276,6 @@ class Trainer:
         weights = {one.objective.name: one.weight for one in self.network.objectives}
         return sum(weights[name] * float(total) / max(count, 1) for name, (total, count) in terms.items())
 
-    def _judge(self, record: StepRecord, state: dict[str, Any]) -> tuple[StepRecord, bool]:
-        """Evaluate, keep the weights if they are the best so far, and say whether waiting has been long enough."""
-        figures = self._measured()
-        if not figures:
-            return record, False
-        step, best = record.step, state["best"]
-        state["latest"] = figures
-        if best is None or self._merit(figures) > self._merit(best["figures"]):
-            state["best"], state["waited"] = {"step": step, "figures": figures}, 0
-            if self.main:
-                save_tensors(self.folder / _BEST, self.network.trained())
-                state["best"]["sha256"] = sha256_of_file(self.folder / _BEST)
-        else:
-            state["waited"] += 1
-        early = 0 < self.settings.patience <= state["waited"]
-        if early:
-            self._tell(f"no better for {state['waited']} evaluations: ends after step {step:,} of {self.steps:,}")
-        return dataclasses.replace(record, evaluation=figures), early
-
-    def _merit(self, figures: Mapping[str, float]) -> float:
-        """What weights are chosen by; where nothing is told of translations, by how well masked tokens are guessed."""
-        if self.settings.choose == "mlm" or "semantic" not in figures:
-            return -figures.get("mlm", math.inf)
-        return figures["semantic"]
-
-    def _measured(self) -> dict[str, float]:
-        """Figures of the encoder, the same in all processes."""
-        found: list[Any] = [None]
-        if self.main:
-            self.network.eval()
-            own = {} if self._evaluate is None else self._evaluate(self.encoder)
-            found = [{**own, **self._guessed()}]
-        if self._accelerator.num_processes > 1:
-            from accelerate.utils import broadcast_object_list
-
-            broadcast_object_list(found)
-        return dict(found[0])
-
-    def _guessed(self) -> dict[str, float]:
-        """The mean loss of masked tokens of held out text, of all languages and of each; masks are always the same."""
-        import torch
-
-        generator = torch.Generator().manual_seed(_seed(self.settings.seed, 0, -1))
-        sums: dict[str, list[float]] = {}
-        for batch in self._held_out:
-            total, count = self.network.masked_loss(batch.to(self._accelerator.device), generator)
-            for name in ("mlm", f"mlm {batch.lang}"):
-                own = sums.setdefault(name, [0.0, 0.0])
-                own[0] += total
-                own[1] += count
-        return {name: total / max(count, 1) for name, (total, count) in sums.items()}
-
     def _any(self, flag: bool) -> bool:
         """Whether any process says so: all have to stop at the same step."""
         if self._accelerator.num_processes == 1:
@@ -364,20 +290,16 @@ class Trainer:
             log_step(self.folder, record)
             self._watch(record)
 
-    def _save(self, state: Mapping[str, Any]) -> None:
+    def _save(self, state: RunState) -> None:
         if self.main:
-            tensors = {f"weights/{name}": one for name, one in self.network.trained().items()}
-            averages = self._optimiser.state_dict()["state"]
-            for number, name in enumerate(self.network.trained()):
-                for key, value in averages.get(number, {}).items():
-                    tensors[f"optimiser/{name}/{key}"] = value
             scaler = self._accelerator.scaler
-            kept = {**state, "scaler": None if scaler is None else scaler.state_dict()}
-            save_checkpoint(self.folder / "checkpoints", int(state["step"]), tensors, kept)
+            state.scaler = None if scaler is None else scaler.state_dict()
+            tensors = run_tensors(self.network, self._optimiser)
+            save_checkpoint(self.folder / "checkpoints", state.step, tensors, dataclasses.asdict(state))
         self._accelerator.wait_for_everyone()
 
-    def _restore(self) -> dict[str, Any]:
-        """The state of the last checkpoint, whose weights and averages are put back; empty if there is none."""
+    def _restore(self) -> RunState | None:
+        """The state of the last checkpoint, whose weights and averages are put back; None if there is none."""
         found = latest_checkpoint(self.folder / "checkpoints")
         # Whoever is ahead must not write before all have looked.
         self._accelerator.wait_for_everyone()
@@ -386,40 +308,15 @@ class Trainer:
             remove_leftovers(self.folder / "checkpoints")
             cut_log(self.folder, 0 if found is None else int(found[1]["step"]))
         if found is None:
-            return {}
-        tensors, state = found
-        self._load({name.removeprefix("weights/"): one for name, one in tensors.items() if name.startswith("weights/")})
-        content = self._optimiser.state_dict()
-        for number, name in enumerate(self.network.trained()):
-            prefix = f"optimiser/{name}/"
-            own = {key.removeprefix(prefix): one for key, one in tensors.items() if key.startswith(prefix)}
-            if own:
-                content["state"][number] = own
-        self._optimiser.load_state_dict(content)
-        if state.get("scaler"):
-            self._accelerator.scaler.load_state_dict(state["scaler"])
+            return None
+        tensors, record = found
+        state = RunState.of(record)
+        put_tensors(tensors, self.network, self._optimiser, self.folder)
+        if state.scaler:
+            self._accelerator.scaler.load_state_dict(state.scaler)
         if self.main:
-            self._tell(f"goes on after step {state['step']:,} of {self.steps:,}")
+            self._tell(f"resumes after step {state.step:,} of {self.steps:,}")
         return state
-
-    def _best_weights(self, best: Mapping[str, Any]) -> Mapping[str, Any]:
-        place = self.folder / _BEST
-        tensors = load_tensors(place)
-        # Only the process that writes knows the checksum.
-        if best.get("sha256") not in (None, sha256_of_file(place)):
-            remedy = "remove the run's folder to begin anew"
-            raise FormatError("is not what was written (its checksum differs)", where=str(place), remedy=remedy)
-        return tensors
-
-    def _load(self, weights: Mapping[str, Any]) -> None:
-        import torch
-
-        own = self.network.trained()
-        if {name: one.shape for name, one in own.items()} != {name: one.shape for name, one in weights.items()}:
-            raise InputError("the weights kept are not those of this run", where=str(self.folder))
-        with torch.no_grad():
-            for name, parameter in own.items():
-                parameter.copy_(weights[name])
 
 
 def _accelerator(encoder: Encoder, settings: TrainingSettings, objectives: Sequence[Objective]) -> Any:
@@ -438,9 +335,3 @@ def _accelerator(encoder: Encoder, settings: TrainingSettings, objectives: Seque
         mixed_precision=settings.precision,
         kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=masked)],
     )
-
-
-def _seed(seed: int, step: int, process: int) -> int:
-    import numpy as np
-
-    return int(np.random.SeedSequence([seed, step, process + 1]).generate_state(1)[0])

@@ -1,27 +1,28 @@
 """The contract of an objective, the table of all of them, and recipes that weigh them against each other.
 
 An objective is one file: a frozen dataclass whose fields are its settings, and `total`, a pure function of a batch that
-was encoded. It neither runs a model nor keeps a state. A batch is of one pair of languages, and a training loop sums
-the losses of all pairs before it takes a step: that keeps the transports of pairs apart, which Alqahtani et al. 2021
+was encoded. It neither runs a model nor keeps a state. A batch is of one pair of languages, and the trainer sums the
+losses of all pairs before it takes a step: that keeps the transports of pairs apart, which Alqahtani et al. 2021
 (Appendix E) found to be worth 4 to 9 points. Objectives that need no translations take other batches: blocks of text,
-or words with static vectors.
+or words with static vectors. A subclass of `Objective` is in the table as soon as it is imported; other packages bring
+theirs by the entry points `isoglot.objectives`, and recipes may name one as `module:Class`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
-import functools
-import importlib
-import math
-import pkgutil
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from isoglot.errors import ConfigError, InputError
+from isoglot.assignments import check_known
+from isoglot.errors import ConfigError, InputError, locating
 from isoglot.finetuning.batches import Batch, Encoded, PairBatch, WordBatch
+from isoglot.plugins import Registry
+from isoglot.settings import Limits, check_settings
+from isoglot.suggest import choose, unknown
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -32,12 +33,11 @@ __all__ = [
     "Objective",
     "ObjectiveInfo",
     "Predictions",
-    "check_type",
-    "known",
     "objective",
     "objectives",
     "parse_recipe",
     "preset",
+    "recipe_name",
 ]
 
 #: What the objectives of papers are made of, as `parse_recipe` reads it; "best" is the mixture that did best on
@@ -53,7 +53,7 @@ PRESETS = {
     "static-mse": "mlm + static_mse",
 }
 
-#: What an objective may ask of a batch -> what the loop has to put into it.
+#: What an objective may ask of a batch -> what the trainer has to put into it.
 NEEDS = {
     "words": "hidden states of both sides, and the words that tokens belong to",
     "sentences": "hidden states of both sides",
@@ -75,7 +75,9 @@ class ObjectiveInfo:
     needs: frozenset[str]
 
     def __post_init__(self) -> None:
-        assert self.needs <= NEEDS.keys(), self.needs
+        for need in self.needs:
+            if need not in NEEDS:
+                raise unknown("need", need, NEEDS, where=self.name)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -147,17 +149,22 @@ class Objective(ABC):
     """Base of all objectives: settings in, a loss of each batch out.
 
     Args:
-        weight: what the loop multiplies the loss with; `loss` itself does not.
+        weight: what the trainer multiplies the loss with; `loss` itself does not.
     """
 
     weight: float = 1.0
 
     objective: ClassVar[ObjectiveInfo]
+    #: What settings may be, where "not negative" is not enough; see `check_settings`.
+    limits: ClassVar[Limits] = {}
+
+    def __init_subclass__(cls) -> None:
+        if "objective" in cls.__dict__:
+            _REGISTRY.add(cls.objective.name, cls)
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            check_type(field.name, getattr(self, field.name), str(field.type))
-        self.require("weight", 0 <= self.weight < math.inf, "must be finite and not negative")
+        with locating(self.objective.name):
+            check_settings(self, self.limits)
 
     @property
     def needs(self) -> frozenset[str]:
@@ -177,44 +184,42 @@ class Objective(ABC):
     def check_dimensions(self, width: int, dim: int) -> None:  # noqa: B027 - most have nothing to say
         """Raise, before training begins, if static vectors of `dim` dimensions are none for an encoder of `width`."""
 
-    def require(self, setting: str, right: bool, what: str) -> None:
-        """Raise if a setting is not right."""
-        if not right:
-            raise ConfigError(f"{what}, not {getattr(self, setting)!r}", where=f"{self.objective.name}.{setting}")
 
-    def choose(self, setting: str, known: Iterable[str]) -> None:
-        """Raise if a setting is none of those known."""
-        self.require(setting, getattr(self, setting) in (known := list(known)), f"must be one of {', '.join(known)}")
+_REGISTRY: Registry[type[Objective]] = Registry("objective", "isoglot.objectives", "isoglot.finetuning.objectives")
+#: Classes that were named as `module:Class`, by that name.
+_FROM_OUTSIDE: dict[type[Objective], str] = {}
 
 
-@functools.cache
 def objectives() -> Mapping[str, type[Objective]]:
     """All objectives by name, in alphabetical order.
 
     >>> " ".join(objectives())
     'anchor contrastive l2 mlm sentence_contrastive static_dcca static_mse subword_ot tlm word_ot'
     """
-    import isoglot.finetuning.objectives
-
-    found: dict[str, type[Objective]] = {}
-    for module in pkgutil.iter_modules(isoglot.finetuning.objectives.__path__):
-        for value in vars(importlib.import_module(f"isoglot.finetuning.objectives.{module.name}")).values():
-            if isinstance(value, type) and issubclass(value, Objective) and "objective" in value.__dict__:
-                found[value.objective.name] = value
-    return dict(sorted(found.items()))
+    return _REGISTRY.all()
 
 
 def objective(name: str, settings: Mapping[str, Any] | None = None) -> Objective:
-    """The named objective with these settings; dashes are as good as underscores.
+    """The named objective, or that of `module:Class`, with these settings; dashes are as good as underscores.
 
     >>> objective("word-ot", {"blur": 0.1}).blur
     0.1
     """
-    cls: type[Objective] = known(name.replace("-", "_"), objectives(), "objective")
-    fields = {field.name: field for field in dataclasses.fields(cls)}
-    for key in settings or {}:
-        known(key, fields, f"setting of {cls.objective.name}")
+    place, colon, attribute = name.rpartition(":")
+    if place.endswith(".py"):
+        name = f"{Path(place).absolute()}:{attribute}"  # a run is resumed from any folder
+    cls = _REGISTRY.get(name if colon else name.replace("-", "_"))
+    if not (isinstance(cls, type) and issubclass(cls, Objective) and hasattr(cls, "objective")):
+        raise ConfigError("is no objective", where=name, remedy="name a subclass of isoglot.finetuning.Objective")
+    if colon:
+        _FROM_OUTSIDE[cls] = name
+    check_known(settings or {}, (field.name for field in dataclasses.fields(cls)), cls.objective.name)
     return cls(**(settings or {}))
+
+
+def recipe_name(one: Objective) -> str:
+    """The name by which a recipe finds this objective again."""
+    return _FROM_OUTSIDE.get(type(one), one.objective.name)
 
 
 def parse_recipe(recipe: str | Mapping[str, Any]) -> list[Objective]:
@@ -230,12 +235,7 @@ def parse_recipe(recipe: str | Mapping[str, Any]) -> list[Objective]:
     terms = _terms(recipe) if isinstance(recipe, str) else list(recipe.items())
     if not terms:
         raise ConfigError("a recipe without objectives", where="objectives", remedy=f"known: {', '.join(objectives())}")
-    made = []
-    for name, settings in terms:
-        if isinstance(settings, Mapping):
-            made.append(objective(name, settings))
-        else:
-            made.append(objective(name, {"weight": settings}))
+    made = [objective(name, own if isinstance(own, Mapping) else {"weight": own}) for name, own in terms]
     names = [one.objective.name for one in made]
     for name in names:
         if names.count(name) > 1:
@@ -249,13 +249,13 @@ def preset(name: str) -> list[Objective]:
     >>> [one.objective.name for one in preset("wordot")]
     ['word_ot', 'anchor']
     """
-    return parse_recipe(known(name, PRESETS, "preset"))
+    return parse_recipe(choose("preset", name, PRESETS))
 
 
 def _terms(recipe: str) -> list[tuple[str, float]]:
     terms = []
     for term in re.split(r"(?<![0-9][eE])\+", recipe):  # the plus of 1e+2 joins nothing
-        match = re.fullmatch(r"\s*(?:([^*]+?)\s*\*\s*)?([A-Za-z][\w-]*)\s*", term)
+        match = re.fullmatch(r"\s*(?:([^*]+?)\s*\*\s*)?([A-Za-z][\w-]*|[^\s*]+:\w+)\s*", term)
         try:
             if match is None:
                 raise ValueError
@@ -264,25 +264,6 @@ def _terms(recipe: str) -> list[tuple[str, float]]:
             remedy = 'write it as "word_ot + 0.5*anchor"'
             raise ConfigError(f"cannot read {term.strip()!r} of {recipe!r}", remedy=remedy) from None
     return terms
-
-
-def known(name: str, table: Mapping[str, Any], kind: str, where: str | None = None) -> Any:
-    """The entry of a table; an unknown name is an error that tells the nearest one."""
-    if name not in table:
-        near = difflib.get_close_matches(name, table, n=1)
-        remedy = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(table)}"
-        raise ConfigError(f"unknown {kind} {name!r}", where=where, remedy=remedy)
-    return table[name]
-
-
-def check_type(name: str, value: Any, kind: str) -> None:
-    """Settings come from files, where a number may be a text."""
-    right: dict[str, tuple[type, ...]] = {"float": (int, float), "int": (int,), "bool": (bool,), "str": (str,)}
-    base, _, optional = kind.partition(" | ")
-    if value is None and optional == "None":
-        return
-    if not isinstance(value, right[base]) or (isinstance(value, bool) and base != "bool"):
-        raise ConfigError(f"takes {kind}, not {value!r}", where=name)
 
 
 def _rows(vectors: Tensor, sentence: Tensor, word: Tensor) -> Tensor:

@@ -18,17 +18,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from isoglot.encoders import POOLINGS
 from isoglot.finetuning.objectives.base import EncodedBatch, Objective, ObjectiveInfo
+from isoglot.settings import Limits
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["VARIANTS", "Contrastive", "in_batch"]
-
-VARIANTS = ("weak", "strong")
+__all__ = ["Contrastive", "in_batch"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,18 +47,13 @@ class Contrastive(Objective):
     temperature: float = 0.1
     pooling: str = "last"
 
+    limits: ClassVar[Limits] = {"variant": ("weak", "strong"), "pooling": POOLINGS, "temperature": "(0, inf)"}
     objective = ObjectiveInfo(
         name="contrastive",
         summary="bring linked words closer to each other than to other words of the batch",
         paper="Wu & Dredze 2020",
         needs=frozenset({"words", "links"}),
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.choose("variant", VARIANTS)
-        self.choose("pooling", POOLINGS)
-        self.require("temperature", 0 < self.temperature < math.inf, "must be above 0")
 
     def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
         X, Y = batch.linked_words(self.pooling)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from isoglot.encoders import POOLINGS
 from isoglot.finetuning.objectives.base import EncodedBatch, Objective, ObjectiveInfo
+from isoglot.settings import Limits
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,21 +27,18 @@ class L2(Objective):
     >>> L2(pooling="frist")
     Traceback (most recent call last):
     ...
-    isoglot.errors.ConfigError: l2.pooling: must be one of first, last, mean, not 'frist'
+    isoglot.errors.ConfigError: l2: pooling: unknown pooling 'frist'; did you mean 'first'?
     """
 
     pooling: str = "last"
 
+    limits: ClassVar[Limits] = {"pooling": POOLINGS}
     objective = ObjectiveInfo(
         name="l2",
         summary="pull linked words together",
         paper="Cao et al. 2020",
         needs=frozenset({"words", "links"}),
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.choose("pooling", POOLINGS)
 
     def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
         X, Y = batch.linked_words(self.pooling)

@@ -1,6 +1,6 @@
 """Masked tokens are to be guessed from their sentence, so that the encoder forgets no language (Devlin et al. 2019).
 
-The model has to be run once more, on sentences with masks: the loop asks the objective for them (`inputs`) and gives
+The model has to be run once more, on sentences with masks: the trainer asks the objective for them (`inputs`) and gives
 back what the model predicts for the masked tokens. Only these need to go through the head, which is the dearest part.
 """
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from isoglot.errors import InputError
 from isoglot.finetuning.batches import PairBatch, Side, TextBatch
 from isoglot.finetuning.objectives.base import EncodedBatch, Objective, ObjectiveInfo
+from isoglot.settings import Limits
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -68,6 +69,7 @@ class MLM(Objective):
 
     share: float = 0.15
 
+    limits: ClassVar[Limits] = {"share": "(0, 1)"}
     #: Whether text of one language is enough.
     monolingual: ClassVar[bool] = True
     objective = ObjectiveInfo(
@@ -76,10 +78,6 @@ class MLM(Objective):
         paper="Devlin et al. 2019",
         needs=frozenset({"masked"}),
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require("share", 0 < self.share < 1, "must lie between 0 and 1")
 
     def inputs(
         self, batch: PairBatch | TextBatch, vocabulary: Vocabulary, generator: Generator, longest: int

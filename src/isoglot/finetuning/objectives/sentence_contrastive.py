@@ -10,11 +10,11 @@ out here: the other sentences of the batch serve. With sentence vectors s_i and 
 from __future__ import annotations
 
 import dataclasses
-import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from isoglot.finetuning.objectives.base import EncodedBatch, Objective, ObjectiveInfo
 from isoglot.finetuning.objectives.contrastive import in_batch
+from isoglot.settings import Limits
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,16 +37,13 @@ class SentenceContrastive(Objective):
 
     temperature: float = 0.05
 
+    limits: ClassVar[Limits] = {"temperature": "(0, inf)"}
     objective = ObjectiveInfo(
         name="sentence_contrastive",
         summary="bring sentences closer to their translations than to other sentences of the batch",
         paper="Oord et al. 2018; Chi et al. 2021",
         needs=frozenset({"sentences"}),
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require("temperature", 0 < self.temperature < math.inf, "must be above 0")
 
     def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
         there = (batch.pair.src.counts > 0) & (batch.pair.tgt.counts > 0)

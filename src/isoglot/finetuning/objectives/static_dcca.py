@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from isoglot.errors import ConfigError
 from isoglot.finetuning.deep_cca import RELEASED_COMPONENTS, SMALLEST, cca_loss, released_cca_loss
 from isoglot.finetuning.objectives.base import EncodedBatch, Objective, ObjectiveInfo
+from isoglot.settings import Limits
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -33,25 +34,24 @@ class StaticDCCA(Objective):
     >>> StaticDCCA(variant="paper")
     Traceback (most recent call last):
     ...
-    isoglot.errors.ConfigError: static_dcca.variant: must be one of correct, released, not 'paper'
+    isoglot.errors.ConfigError: static_dcca: variant: unknown variant 'paper'; choose one of: correct, released
     """
 
     components: int | None = None
     regulariser: float = 0.1
     variant: str = "correct"
 
+    limits: ClassVar[Limits] = {
+        "components": "[1, inf)",
+        "regulariser": f"[{SMALLEST}, inf)",
+        "variant": ("correct", "released"),
+    }
     objective = ObjectiveInfo(
         name="static_dcca",
         summary="correlate words with their static vectors",
         paper="Hämmerl et al. 2022",
         needs=frozenset({"static"}),
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.require("components", self.components is None or self.components >= 1, "must be at least 1")
-        self.require("regulariser", SMALLEST <= self.regulariser < math.inf, f"must be at least {SMALLEST:g}")
-        self.choose("variant", ("correct", "released"))
 
     def check_dimensions(self, width: int, dim: int) -> None:
         if self.components is not None and self.components > min(width, dim):

@@ -3,8 +3,7 @@
 No links between words are needed, as the transport finds them, many to many. Eq. 2 of the paper has a minus before the
 divergence, but it is minimised. Its text says that costs are Euclidean distances; its software, geomloss, takes half
 their squares by default, and so do we. Transports are independent: of each sentence pair, and so of each pair of
-languages. Variants are settings: transport that leaves words behind, by distance or by share, transport that keeps
-distances within sentences, and one transport of all words of a batch.
+languages. Variants are settings: transport that leaves words behind, and one transport of all words of a batch.
 """
 
 from __future__ import annotations
@@ -14,39 +13,30 @@ import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, ClassVar
 
 from isoglot.encoders import POOLINGS
 from isoglot.errors import InputError
 from isoglot.finetuning.batches import Encoded
 from isoglot.finetuning.objectives.base import EncodedBatch, Objective, ObjectiveInfo
-from isoglot.finetuning.transport.gromov import gromov_divergence
-from isoglot.finetuning.transport.partial import partial_divergence
-from isoglot.finetuning.transport.plans import COSTS
+from isoglot.finetuning.transport.plans import TransportSettings
 from isoglot.finetuning.transport.sinkhorn import sinkhorn_divergence
+from isoglot.settings import Limits
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = ["TransportObjective", "WordOT", "inverse_frequencies"]
 
-#: What one transport is of.
-SPANS = ("sentence", "batch")
-
 
 @dataclasses.dataclass(frozen=True)
 class TransportObjective(Objective):
-    """The mean, over sentence pairs that have words on both sides, of their Sinkhorn divergence or a variant of it.
+    """The mean, over sentence pairs that have words on both sides, of their Sinkhorn divergence.
 
     Args:
-        cost: "half-squared" distance, "euclidean" or "cosine".
         mass: how much of its sentence a word is, "uniform", or as "norm" has it: its vector's length (Yokoi et al.
             2020), as a constant.
-        blur, scaling, reach, debias, iterations: see `sinkhorn_divergence`; the defaults are those of geomloss. A reach
-            makes the transport unbalanced: words that are farther from all others are rather left behind.
-        share: below 1, only this share of each sentence is carried, see `partial_divergence`. Not with a reach.
-        structure: above 0, this share of the cost is how much distances within sentences change, and the rest that of
-            carrying their words, see `gromov_divergence`. Neither with a reach nor with a share.
+        cost, blur, scaling, reach, debias, iterations: see `TransportSettings`.
         span: "sentence", or "batch" for one transport of all words of the batch, each to any sentence's. That is one
             item, so its value is divided by 1. It is there to be compared with (Alqahtani et al. 2021, Appendix E:
             mixed against independent transports), and takes the square of the batch's words in memory.
@@ -59,24 +49,13 @@ class TransportObjective(Objective):
     reach: float | None = None
     debias: bool = True
     iterations: int = 0
-    share: float = 1.0
-    structure: float = 0.0
     span: str = "sentence"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.choose("cost", COSTS)
-        self.choose("mass", self._masses())
-        self.require("blur", 0 < self.blur < math.inf, "must be above 0")
-        self.require("scaling", 0 < self.scaling < 1, "must lie between 0 and 1")
-        self.require("reach", self.reach is None or 0 < self.reach < math.inf, "must be above 0 or none")
-        self.require("iterations", self.iterations >= 0, "must not be negative")
-        self.require("share", 0 < self.share <= 1, "must be above 0 and at most 1")
-        self.require("structure", 0 <= self.structure <= 1, "must lie between 0 and 1")
-        self.choose("span", SPANS)
-        self.require("share", self.share == 1 or self.reach is None, "must be 1 with a reach")
-        self.require("structure", self.structure == 0 or self.reach is None, "must be 0 with a reach")
-        self.require("structure", self.structure == 0 or self.share == 1, "must be 0 with a share below 1")
+    limits: ClassVar[Limits] = {
+        **TransportSettings.limits,
+        "mass": ("uniform", "norm"),
+        "span": ("sentence", "batch"),
+    }
 
     def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
         src, tgt = batch.encoded("src"), batch.encoded("tgt")
@@ -91,28 +70,10 @@ class TransportObjective(Objective):
                 weights = weights[0][x_words][None], weights[1][y_words][None]
             X, Y, count = X[x_words][None], Y[y_words][None], min(count, 1)
             x_mask, y_mask = x_words[x_words][None], y_words[y_words][None]
-        return self._values(X, Y, x_mask, y_mask, weights).sum(), count
-
-    def _values(
-        self, X: Tensor, Y: Tensor, x_mask: Tensor, y_mask: Tensor, weights: tuple[Tensor, Tensor] | None
-    ) -> Tensor:
-        """What each transport costs, in the variant that the settings ask for."""
-        options: dict[str, Any] = {
-            "cost": self.cost,
-            "blur": self.blur,
-            "scaling": self.scaling,
-            "weights": weights,
-            "debias": self.debias,
-            "iterations": self.iterations,
-        }
-        if self.structure > 0:
-            return gromov_divergence(X, Y, x_mask, y_mask, structure=self.structure, **options)
-        if self.share < 1:
-            return partial_divergence(X, Y, x_mask, y_mask, share=self.share, **options)
-        return sinkhorn_divergence(X, Y, x_mask, y_mask, reach=self.reach, **options)
-
-    def _masses(self) -> tuple[str, ...]:
-        return ("uniform", "norm")
+        settings = TransportSettings(
+            self.cost, self.blur, self.scaling, self.reach, debias=self.debias, iterations=self.iterations
+        )
+        return sinkhorn_divergence(X, Y, x_mask, y_mask, settings, weights=weights).sum(), count
 
     def _mass(self, encoded: Encoded, points: Tensor) -> Tensor:
         lengths: Tensor = points.detach().norm(dim=-1)
@@ -137,6 +98,11 @@ class WordOT(TransportObjective):
 
     pooling: str = "last"
 
+    limits: ClassVar[Limits] = {
+        **TransportObjective.limits,
+        "mass": ("uniform", "norm", "tfidf"),
+        "pooling": POOLINGS,
+    }
     objective = ObjectiveInfo(
         name="word_ot",
         summary="carry the words of a sentence to those of its translation, whichever fit",
@@ -144,16 +110,9 @@ class WordOT(TransportObjective):
         needs=frozenset({"words"}),
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.choose("pooling", POOLINGS)
-
     @property
     def needs(self) -> frozenset[str]:
         return self.objective.needs | ({"idf"} if self.mass == "tfidf" else set())
-
-    def _masses(self) -> tuple[str, ...]:
-        return (*super()._masses(), "tfidf")
 
     def _mass(self, encoded: Encoded, points: Tensor) -> Tensor:
         if self.mass == "norm":

@@ -5,31 +5,22 @@ that the entropy adds: S(x, y) = OT(x, y) - OT(x, x) / 2 - OT(y, y) / 2. Alqahta
 encoders with it, through geomloss (Feydy et al. 2019), whose steps and defaults are followed here pair by pair. What
 is new is that the transports of all pairs are one masked problem in the log domain, and that the gradient is one
 batched product: by the envelope theorem, dS/dx_i = sum_j P_ij dc(x_i, y_j)/dx_i - the same for the plan of x to x,
-where the plans P are constants. Nothing is propagated back through the iterations, which are in `transports`.
+where the plans P are constants. Nothing is propagated back through the iterations, which are in `plans`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from isoglot.finetuning.transport.plans import (
-    COSTS,
-    Problem,
-    Settings,
-    check_shapes,
-    divergence,
-    precision,
-    stack,
-    to_unit_length,
-    with_margins,
-    word_weights,
-)
+from isoglot.finetuning.transport.plans import Problem, TransportSettings, with_margins
+from isoglot.finetuning.transport.words import check_shapes, precision, stack, to_unit_length, word_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["COSTS", "sinkhorn_divergence", "transport_plan"]
+__all__ = ["sinkhorn_divergence", "transport_plan"]
 
 
 def sinkhorn_divergence(
@@ -37,15 +28,9 @@ def sinkhorn_divergence(
     Y: Tensor,
     x_mask: Tensor,
     y_mask: Tensor,
+    settings: TransportSettings = TransportSettings(),
     *,
-    cost: str = "half-squared",
-    blur: float = 0.05,
-    scaling: float = 0.5,
     weights: tuple[Tensor, Tensor] | None = None,
-    reach: float | None = None,
-    debias: bool = True,
-    iterations: int = 0,
-    tolerance: float = 0.01,
 ) -> Tensor:
     """The divergence (B,) of each of B sentence pairs; gradients flow to `X` and `Y`, not to the weights.
 
@@ -63,16 +48,7 @@ def sinkhorn_divergence(
     Args:
         X, Y: word vectors (B, n, d) and (B, m, d), padded. What padding holds does not matter.
         x_mask, y_mask: (B, n) and (B, m), true for words.
-        cost: "half-squared" distances |x - y|^2 / 2, "euclidean" |x - y|, or "cosine" 1 - cos(x, y), which is half the
-            squared distance of vectors brought to length 1.
-        blur: the distance within which words are not told apart; epsilon is its square, for "euclidean" blur itself.
-        scaling: ratio of successive blurs, between 0 and 1: how slowly epsilon falls.
         weights: of words, (B, n) and (B, m), brought to a sum of 1 in each sentence; uniform by default.
-        reach: the distance from which on words are rather left behind than carried (unbalanced transport: margins
-            may differ from the weights at the price of reach ** p times their divergence).
-        debias: False for OT(x, y) alone.
-        iterations: how many further updates there may be at each epsilon.
-        tolerance: a pair takes none of these any more when it would change no potential by this share of epsilon.
 
     >>> import torch
     >>> X = torch.tensor([[[0.0, 0.0], [4.0, 0.0]], [[1.0, 1.0], [9.0, 9.0]]], requires_grad=True)
@@ -85,9 +61,11 @@ def sinkhorn_divergence(
     >>> X.grad.round(decimals=4).abs().tolist()
     [[[0.0, 1.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]]
     """
-    settings = Settings(cost, blur, scaling, reach, iterations, tolerance, debias)
-    make = functools.partial(Problem.of_words, settings=settings)
-    return divergence(X, Y, x_mask, y_mask, weights, cost, make)
+    check_shapes(X, Y, x_mask, y_mask, weights)
+    if settings.cost == "cosine":
+        X, Y = to_unit_length(X, x_mask), to_unit_length(Y, y_mask)
+    value: Tensor = _divergence().apply(X, Y, word_weights(X, Y, x_mask, y_mask, weights), settings)
+    return value
 
 
 def transport_plan(
@@ -95,14 +73,9 @@ def transport_plan(
     Y: Tensor,
     x_mask: Tensor,
     y_mask: Tensor,
+    settings: TransportSettings = TransportSettings(iterations=100),
     *,
-    cost: str = "half-squared",
-    blur: float = 0.05,
-    scaling: float = 0.5,
     weights: tuple[Tensor, Tensor] | None = None,
-    reach: float | None = None,
-    iterations: int = 100,
-    tolerance: float = 0.01,
 ) -> Tensor:
     """The plan (B, n, m) that carries the words of each sentence to the other's: soft word alignments, no gradient.
 
@@ -118,17 +91,49 @@ def transport_plan(
     """
     import torch
 
-    settings = Settings(cost, blur, scaling, reach, iterations, tolerance, debias=False)
+    settings = dataclasses.replace(settings, debias=False)
     check_shapes(X, Y, x_mask, y_mask, weights)
     with torch.no_grad(), torch.autocast(X.device.type, enabled=False):
         dtype = precision(X, Y)
         # The rounding of single precision, divided by a small epsilon, would be seen in the margins.
         X, Y = X.double(), Y.double()
-        if cost == "cosine":
+        if settings.cost == "cosine":
             X, Y = to_unit_length(X, x_mask), to_unit_length(Y, y_mask)
         words = word_weights(X, Y, x_mask, y_mask, weights)
-        problem = Problem.of_words(stack(X, Y, words), words, settings)
+        problem = Problem(stack(X, Y, words), words, settings)
         problem.solve()
         a, b = words[:, 0, : X.shape[1]], words[:, 1, : Y.shape[1]]
         plan = problem.plans()[:, 0, : X.shape[1], 0, : Y.shape[1]]
-        return (plan if reach is not None else with_margins(plan, a, b)).to(dtype)
+        return (plan if settings.reach is not None else with_margins(plan, a, b)).to(dtype)
+
+
+@functools.cache
+def _divergence() -> Any:
+    """The autograd function; made here because its class needs torch."""
+    import torch
+
+    class Divergence(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, X: Tensor, Y: Tensor, words: Tensor, settings: TransportSettings) -> Tensor:
+            # Half precision, as autocast would have it, cannot hold differences of epsilon's size.
+            with torch.autocast(X.device.type, enabled=False):
+                Z = stack(X, Y, words)
+                problem = Problem(Z, words, settings)
+                problem.solve()
+                if any(ctx.needs_input_grad):
+                    ctx.save_for_backward(problem.slopes(), Z)
+                ctx.lengths, ctx.dtypes = (X.shape[1], Y.shape[1]), (X.dtype, Y.dtype)
+                return problem.values()
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable
+        def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, Tensor, None, None]:
+            G, Z = ctx.saved_tensors
+            (n, m), L = ctx.lengths, Z.shape[1] // 2
+            with torch.autocast(Z.device.type, enabled=False):
+                G = G * outer[:, None, None]
+                # Two products and not one: autograd would copy slices of a common one.
+                dX, dY = torch.bmm(G[:, :n], Z), torch.bmm(G[:, L : L + m], Z)
+            return dX.to(ctx.dtypes[0]), dY.to(ctx.dtypes[1]), None, None
+
+    return Divergence

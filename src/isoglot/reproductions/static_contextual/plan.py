@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from isoglot.aligners import aligner
+from isoglot.assignments import check_known
 from isoglot.distill import DistillSettings
 from isoglot.encoders import is_aligned_folder, parse_layers
-from isoglot.errors import ConfigError
-from isoglot.finetuning import FreshEncoder, Recipe, TrainingSettings, check_type, known, preset_settings
+from isoglot.errors import ConfigError, locating
+from isoglot.finetuning import FreshEncoder, Recipe, TrainingSettings, preset_settings
 from isoglot.lexicons import Lexicon
 from isoglot.pipelines import check_inducer, check_learner
 from isoglot.reproductions.static_contextual.words import Aligning, Judged
@@ -179,7 +180,6 @@ class Trials:
 
 def read_settings(kind: type[Settings], given: Mapping[str, Any], where: str) -> Settings:
     """Settings out of plain data; an unknown name or another type is an error."""
-    fields = {field.name: field for field in dataclasses.fields(kind)}
-    for name, value in given.items():
-        check_type(name, value, str(known(name, fields, "setting", where).type))
-    return kind(**given)
+    check_known(given, (field.name for field in dataclasses.fields(kind)), where)
+    with locating(where):
+        return kind(**given)

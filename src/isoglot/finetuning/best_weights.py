@@ -1,0 +1,111 @@
+"""Which weights a run keeps: figures of the encoder as it trains, and the weights that did best by them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isoglot.encoders import Encoder
+from isoglot.errors import FormatError
+from isoglot.files import sha256_of_file
+from isoglot.finetuning.batches import TextBatch
+from isoglot.finetuning.run_state import Best, RunState, load_tensors, put_weights, save_tensors
+from isoglot.finetuning.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from isoglot.finetuning.network import Network
+
+__all__ = ["BestWeights", "Evaluate", "step_seed"]
+
+#: Figures of the encoder as it is now; "semantic" is one by which weights are chosen.
+Evaluate = Callable[[Encoder], Mapping[str, float]]
+
+
+class BestWeights:
+    """Evaluates, and keeps the best weights in a file of the run's folder.
+
+    Args:
+        held_out: text whose masked tokens are guessed; empty in all but the first process.
+        evaluate: further figures; only the first process is asked.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        network: Network,
+        settings: TrainingSettings,
+        folder: Path,
+        accelerator: Any,
+        held_out: Sequence[TextBatch],
+        evaluate: Evaluate | None,
+    ) -> None:
+        self._encoder, self._network, self._settings = encoder, network, settings
+        self._place = folder / "best.safetensors"
+        self._accelerator, self._held_out, self._evaluate = accelerator, held_out, evaluate
+
+    def figures(self) -> dict[str, float]:
+        """Figures of the encoder, the same in all processes."""
+        found: list[Any] = [None]
+        if self._accelerator.is_main_process:
+            self._network.eval()
+            own = {} if self._evaluate is None else self._evaluate(self._encoder)
+            found = [{**own, **self._guessed()}]
+        if self._accelerator.num_processes > 1:
+            from accelerate.utils import broadcast_object_list
+
+            broadcast_object_list(found)
+        return dict(found[0])
+
+    def judge(self, state: RunState) -> None:
+        """Evaluate, keep the weights if they are the best so far, and note whether waiting has been long enough."""
+        figures = self.figures()
+        if not figures:
+            return
+        state.latest = figures
+        if state.best is None or self._merit(figures) > self._merit(state.best.figures):
+            sha256 = None
+            if self._accelerator.is_main_process:
+                save_tensors(self._place, self._network.trained())
+                sha256 = sha256_of_file(self._place)
+            state.best, state.waited = Best(state.step, figures, sha256), 0
+        else:
+            state.waited += 1
+        state.early = 0 < self._settings.patience <= state.waited
+
+    def put_back(self, best: Best) -> None:
+        """Give the network the best weights."""
+        weights = load_tensors(self._place)
+        # Only the process that writes knows the checksum.
+        if best.sha256 not in (None, sha256_of_file(self._place)):
+            remedy = "remove the run's folder to begin anew"
+            raise FormatError("is not what was written (its checksum differs)", where=str(self._place), remedy=remedy)
+        put_weights(self._network, weights, self._place.parent)
+
+    def _merit(self, figures: Mapping[str, float]) -> float:
+        """What weights are chosen by; where nothing is told of translations, by how well masked tokens are guessed."""
+        if self._settings.choose == "mlm" or "semantic" not in figures:
+            return -figures.get("mlm", math.inf)
+        return figures["semantic"]
+
+    def _guessed(self) -> dict[str, float]:
+        """The mean loss of masked tokens of held out text, of all languages and of each; masks are always the same."""
+        import torch
+
+        generator = torch.Generator().manual_seed(step_seed(self._settings.seed, 0, -1))
+        sums: dict[str, list[float]] = {}
+        for batch in self._held_out:
+            total, count = self._network.masked_loss(batch.to(self._accelerator.device), generator)
+            for name in ("mlm", f"mlm {batch.lang}"):
+                own = sums.setdefault(name, [0.0, 0.0])
+                own[0] += total
+                own[1] += count
+        return {name: total / max(count, 1) for name, (total, count) in sums.items()}
+
+
+def step_seed(seed: int, step: int, process: int) -> int:
+    """A seed of its own for each step and process; process -1 for what is the same in all of them."""
+    return int(np.random.SeedSequence([seed, step, process + 1]).generate_state(1)[0])
