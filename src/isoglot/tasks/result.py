@@ -53,12 +53,6 @@ class Result:
         items = data.pop("per_item")
         return {**data, "per_item": [dict(item) for item in items]} if per_item else data
 
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> Result:
-        """The way back from `record`."""
-        interval = record["interval"]
-        return cls(**{**record, "interval": None if interval is None else tuple(interval)})
-
     def cells(self) -> list[str]:
         """A row of the table of results: metric, value, 95% interval, denominator, n, coverage."""
         interval = "" if self.interval is None else f"{self.interval[0]:.3f} to {self.interval[1]:.3f}"
@@ -89,7 +83,7 @@ class Results(list[Result]):
     head = ("metric", "value", "95% interval", "denominator", "n", "coverage")
     numeric = (1, 4, 5)
 
-    @overload  # type: ignore[override]
+    @overload
     def __getitem__(self, key: str) -> float: ...
     @overload
     def __getitem__(self, key: SupportsIndex) -> Result: ...
