@@ -66,7 +66,7 @@ def likelihood(alignment: Alignment, src: Space, tgt: Space, lexicon: Lexicon) -
 def measure(name: str, src: Space, tgt: Space, train: Lexicon, test: Lexicon) -> dict[str, Any]:
     (one,) = contenders([name])
     started = time.perf_counter()
-    outcome = align_pair(src, tgt, one.aligner(0), train=train, test=test)
+    outcome = align_pair(src, tgt, one.aligner, train=train, test=test)
     alignment = next(iter(outcome.aligned.alignments.values()))
     history = alignment.info.get("history", [])
     row = {

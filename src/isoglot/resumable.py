@@ -1,30 +1,69 @@
-"""Finished runs as JSON files, so that a killed recipe resumes where it was."""
+"""Finished runs as JSON files, so that a killed run resumes where it was.
+
+A run is a record: a small frozen dataclass of plain data, other records, and tuples, lists or mappings of them.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import time
+import types
+import typing
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import isoglot
 from isoglot.errors import InputError
 from isoglot.files import atomic_path
 from isoglot.manifests import read_json_object
 
-__all__ = ["digest", "earlier_run", "keep_run", "kept_or_measured", "run_key"]
+__all__ = ["digest", "earlier_record", "earlier_run", "from_plain", "keep_run", "kept", "run_key", "timed", "to_plain"]
+
+R = TypeVar("R")
+
+
+def kept(place: Path | None, key: str, kind: type[R], make: Callable[[], R]) -> R:
+    """The record that an earlier run with this key left in the file, else what is made now, which is kept there."""
+    record = None if place is None else earlier_record(place, key, kind)
+    if record is None:
+        record = make()
+        if place is not None:
+            keep_run(place, {"key": key, **to_plain(record)})
+    return record
+
+
+def timed(make: Callable[[], R]) -> Callable[[], R]:
+    """The same, with the seconds it took in the record's field `seconds`."""
+
+    def run() -> R:
+        began = time.perf_counter()
+        record: Any = make()
+        made: R = dataclasses.replace(record, seconds=round(time.perf_counter() - began, 1))
+        return made
+
+    return run
+
+
+def earlier_record(place: Path, key: str, kind: type[R]) -> R | None:
+    """The record that a run with this key left; None if there is none, or it is damaged or of another key."""
+    content = earlier_run(place, key)
+    try:
+        return None if content is None else from_plain(kind, content)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
 
 
 def earlier_run(place: Path, key: str) -> dict[str, Any] | None:
-    """What an earlier run with this key left; None if there is nothing, or it is damaged or of another key."""
+    """The same as plain data."""
     try:
-        found = read_json_object(place)
+        content = read_json_object(place)
     except (OSError, InputError):
         return None  # a damaged record is measured again
-    sha256 = found.pop("sha256", None)
-    return found if found.get("key") == key and sha256 == _digest(found) else None
+    digest = content.pop("sha256", None)
+    return content if content.get("key") == key and digest == _digest(content) else None
 
 
 def keep_run(place: Path, outcome: Mapping[str, Any]) -> None:
@@ -34,19 +73,6 @@ def keep_run(place: Path, outcome: Mapping[str, Any]) -> None:
         plain = json.loads(json.dumps(outcome))  # as it will be read
         content = {**plain, "sha256": _digest(plain)}
         temporary.write_text(json.dumps(content, ensure_ascii=False), "utf-8", "backslashreplace")
-
-
-def kept_or_measured(
-    place: Path, key: str, facts: Mapping[str, Any], measured: Callable[[], dict[str, Any]]
-) -> dict[str, Any]:
-    """What an earlier run with this key left, else the facts with what is measured now and the seconds it took."""
-    row = earlier_run(place, key)
-    if row is None:
-        began = time.perf_counter()
-        row = {"key": key, **facts, **measured()}
-        row["seconds"] = round(time.perf_counter() - began, 1)
-        keep_run(place, row)
-    return row
 
 
 def run_key(*parts: Any) -> str:
@@ -61,6 +87,45 @@ def run_key(*parts: Any) -> str:
 def digest(*parts: Any) -> str:
     """A short name for plain data that stays the same in all versions."""
     return hashlib.sha256(json.dumps(parts, default=str, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def to_plain(value: Any) -> Any:
+    """Records as plain data for JSON.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Row:
+    ...     name: str
+    ...     interval: tuple[float, float] | None = None
+    >>> to_plain(Row("a", (0.1, 0.2)))
+    {'name': 'a', 'interval': [0.1, 0.2]}
+    >>> from_plain(Row, to_plain(Row("a", (0.1, 0.2))))
+    Row(name='a', interval=(0.1, 0.2))
+    """
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: to_plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {key: to_plain(one) for key, one in value.items()}
+    return [to_plain(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def from_plain(kind: Any, value: Any) -> Any:
+    """The way back from `to_plain`, by the types of the fields. What the record has no field for is left out."""
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        fields = {field.name for field in dataclasses.fields(kind)}
+        return kind(**{name: from_plain(hints[name], one) for name, one in value.items() if name in fields})
+    origin, inner = typing.get_origin(kind), typing.get_args(kind)
+    if value is None or kind is Any or not inner:
+        return value
+    if origin in (types.UnionType, typing.Union):
+        known = [one for one in inner if one is not type(None)]
+        return from_plain(known[0], value) if len(known) == 1 else value
+    if isinstance(value, dict):
+        return {key: from_plain(inner[1], one) for key, one in value.items()}
+    if origin is tuple and inner[-1] is not Ellipsis:
+        return tuple(from_plain(one, part) for one, part in zip(inner, value, strict=True))
+    parts = [from_plain(inner[0], one) for one in value]
+    return tuple(parts) if origin is tuple else parts
 
 
 def _digest(outcome: Mapping[str, Any]) -> str:

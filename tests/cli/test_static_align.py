@@ -108,10 +108,10 @@ def test_nothing_else_is_overwritten(run):
 KILLED = """
 import os, signal
 from isoglot.checkpoints import Checkpoint
-from isoglot.pipelines import static_alignment
+from isoglot.pipelines.static_job import LanguageJob
 
 Checkpoint.seconds = 0.0
-save, align, seen = Checkpoint.save, static_alignment._align_one, []
+save, align, seen = Checkpoint.save, LanguageJob.run, []
 
 def keep(self, *args):
     save(self, *args)
@@ -123,7 +123,7 @@ def look(*args):
     seen.append("language")
     return align(*args)
 
-Checkpoint.save, static_alignment._align_one = keep, look
+Checkpoint.save, LanguageJob.run = keep, look
 from isoglot.cli import main
 main()
 """

@@ -18,7 +18,7 @@ from isoglot.distill.one_pass import _finished as finished_distilling
 from isoglot.distill.shards import read_shard, shard_bounds, shuffled_units
 from isoglot.encoders.cache import VectorCache
 from isoglot.finetuning.run_log import cut_log
-from isoglot.pipelines import compare, contenders, split_lexicon
+from isoglot.pipelines import compare
 from isoglot.simulate import simulate_pair, simulate_texts
 from isoglot.verified import digest_of_array
 from isoglot.wordvectors import Corpus, CorpusSettings, TextFile, Training, train
@@ -169,9 +169,7 @@ target("finished-distilling", "folders", _make_distilled, _read_distilled, victi
 
 
 def _compare(folder: Path) -> Any:
-    train_on, test_on = split_lexicon(_pair().lexicon, _pair().src, _pair().tgt)
-    chosen = contenders(["procrustes", "identity"])
-    return compare(_pair().src, _pair().tgt, chosen, train=train_on, test=test_on, folder=folder / "runs")
+    return compare(_pair().src, _pair().tgt, _pair().lexicon, ["procrustes", "identity"], folder=folder / "runs")
 
 
 def _read_comparison(folder: Path) -> None:

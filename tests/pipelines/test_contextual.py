@@ -100,7 +100,7 @@ def test_only_kept_lines_are_split():
 
 @pytest.mark.parametrize(("count", "held_out"), [(10, 10), (10, 11), (0, None), (0, 0)])
 def test_something_must_be_left_to_learn_from(count, held_out):
-    with pytest.raises(InputError, match="none is left to learn from; give more text or a smaller --held-out"):
+    with pytest.raises(InputError, match="none is left to learn from; give more text or a smaller `held_out`"):
         split_text(numbered(count), range(count), held_out)
 
 

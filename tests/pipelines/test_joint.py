@@ -170,15 +170,15 @@ def test_little_text_and_one_language_twice_are_said(world, tmp_path):
 def test_what_cannot_work_is_refused(world, tmp_path):
     with pytest.raises(ConfigError, match="at least two texts"):
         JointJob(world["files"][:1])
-    with pytest.raises(ConfigError, match="no variant"):
+    with pytest.raises(ConfigError, match="unknown variant"):
         job_of(world, variant="magic")
     with pytest.raises(ConfigError, match="no text of de"):
         job_of(world, lexicons={("north", "de"): world["train"]})
     with pytest.raises(ConfigError, match="learns from translation pairs"):
         job_of(world, lexicons={})
-    with pytest.raises(ConfigError, match="--test"):
+    with pytest.raises(ConfigError, match="`tests`"):
         job_of(world, variant="replace", tests={})
-    with pytest.raises(ConfigError, match="--lexicon"):
+    with pytest.raises(ConfigError, match="`lexicons`"):
         job_of(world, variant="replace", lexicons={}, aligner=None)
     with pytest.raises(ConfigError, match="gamma lies between"):
         job_of(world, gamma=1.5)

@@ -15,8 +15,10 @@ from isoglot.distill import DistillSettings
 from isoglot.distill.x2static import Examples, SparseAdam, train_examples
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.lexicons import Lexicon
-from isoglot.pipelines import align_static, static_alignment
+from isoglot.pipelines import align_static
 from isoglot.pipelines.induction import induce_dictionary
+from isoglot.pipelines.static_job import MIN_PAIRS, LanguageJob
+from isoglot.resumable import from_plain
 from isoglot.simulate import simulate_pair
 from isoglot.spaces import Space
 
@@ -85,7 +87,7 @@ def test_a_poor_dictionary_does_no_harm(world):
     spaces = {lang: world[lang] for lang in ("en", "same")}
     found = align_static(spaces, "en", dictionary_from=given, inducer="as-is").choices["same"]
     assert found.induction.on == "other vectors"
-    assert found.induction.pairs >= static_alignment.MIN_PAIRS
+    assert found.induction.pairs >= MIN_PAIRS
     assert not found.aligned
     assert (found.criterion, found.before, found.after) == ("dictionary", 0.0, 0.0)  # none of its pairs is right
     few = {lang: space.most_frequent(10) for lang, space in given.items()}
@@ -94,7 +96,7 @@ def test_a_poor_dictionary_does_no_harm(world):
     assert "pairs were induced" in found.note
 
 
-def hardly_trained(lang: str, seed: int, *, words: int = 600, dim: int = 384) -> Space:
+def hardly_trained(lang: str, seed: int, *, words: int = 400, dim: int = 256) -> Space:
     """X2Static after 16 steps over 613 targets of an encoder whose contexts are all alike: noise, but for frequency."""
     random = np.random.default_rng([seed, 7])
     counts = np.maximum(1, 2000 // np.arange(1, words + 1))
@@ -108,15 +110,14 @@ def hardly_trained(lang: str, seed: int, *, words: int = 600, dim: int = 384) ->
     return Space(lang, [f"{lang}{i}" for i in range(words)], adam.vectors, counts=counts)
 
 
-@pytest.mark.parametrize("seed", [1, 5])
-def test_vectors_that_are_noise_are_not_aligned(seed):
+def test_vectors_that_are_noise_are_not_aligned():
     """They share a direction, that of frequency, so that they lie closer than after random rotations."""
-    spaces = {lang: hardly_trained(lang, seed + i) for i, lang in enumerate(("en", "fr"))}
+    spaces = {lang: hardly_trained(lang, 1 + i) for i, lang in enumerate(("en", "fr"))}
     assert np.abs(spaces["en"].vectors - spaces["fr"].vectors).mean() > 1e-4  # each has its own start
     found = align_static(spaces, "en").choices["fr"]
     assert not found.aligned
-    if found.after > found.before:
-        assert "chance" in found.note
+    assert found.after > found.before
+    assert "chance" in found.note
 
 
 def test_the_dictionary_may_come_from_other_vectors(world):
@@ -203,17 +204,17 @@ def test_spelling_does_not_keep_a_language_as_it_was(world):
     assert not misled.aligned
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_languages_that_share_nothing_are_left_alone(world, seed):
     """Neighbours are found anywhere, and a map brings them closer: by the criterion alone, they would be aligned."""
     far = language("far", np.random.default_rng(seed + 5).normal(size=(N, D)) * np.linspace(0.5, 2, D))
     found = align_static({"en": world["en"], "far": far}, "en", seed=seed).choices["far"]
     assert not found.aligned
-    assert found.induction.pairs > static_alignment.MIN_PAIRS
+    assert found.induction.pairs > MIN_PAIRS
     if found.after > found.before:
         assert found.note == "far: kept as it was: what was found is no better than chance"
         assert "above chance" in found.chance
-    assert type(found).from_record(json.loads(json.dumps(found.record()))) == found
+    assert from_plain(type(found), json.loads(json.dumps(found.record()))) == found
 
 
 def test_a_method_that_doubts_itself_is_believed(world):
@@ -232,23 +233,23 @@ def test_all_may_be_aligned_whatever_is_found(world):
     assert (kept.aligned, kept.told, aligned.aligned, aligned.told) == (False, False, True, True)
     assert (aligned.before, aligned.after, aligned.chance) == (kept.before, kept.after, kept.chance)
     assert aligned.note.startswith("far: aligned, as all are to be: semantic 0.")
-    assert type(aligned).from_record(json.loads(json.dumps(aligned.record()))) == aligned
+    assert from_plain(type(aligned), json.loads(json.dumps(aligned.record()))) == aligned
     assert not np.allclose(chosen.spaces["far"].vectors, told.spaces["far"].vectors, atol=0.1)
     assert np.array_equal(chosen.spaces["en"].vectors, told.spaces["en"].vectors)
 
 
-def test_the_same_seed_gives_the_same_and_a_killed_run_goes_on(world, outcome, tmp_path, monkeypatch):
+def test_the_same_seed_gives_the_same_and_a_killed_run_resumes(world, outcome, tmp_path, monkeypatch):
     told: list[str] = []
-    first = static_alignment._align_one
+    first = LanguageJob.run
     calls = []
 
-    def counted(*args):
-        calls.append(args[0].lang)
+    def counted(job, *args):
+        calls.append(job.src.lang)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return first(*args)
+        return first(job, *args)
 
-    monkeypatch.setattr(static_alignment, "_align_one", counted)
+    monkeypatch.setattr(LanguageJob, "run", counted)
     with pytest.raises(KeyboardInterrupt):
         align_static(world, "en", work=tmp_path / "work")
     again = align_static(world, "en", work=tmp_path / "work", tell=told.append)
@@ -304,7 +305,7 @@ def test_the_folder_is_read_as_files_and_as_aligned_spaces(outcome, tmp_path):
     ],
 )
 def test_what_cannot_be_is_told_before_any_work(world, options, said, monkeypatch):
-    monkeypatch.setattr(static_alignment, "_align_one", None)
+    monkeypatch.setattr(LanguageJob, "run", None)
     with pytest.raises(ConfigError, match=said):
         align_static(world, **{"pivot": "en", **options})
 

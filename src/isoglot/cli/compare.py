@@ -60,13 +60,11 @@ def compare_methods(
       isoglot compare en.vec de.vec -l en-de.txt --runs 5 --json
       isoglot compare en.vec de.vec -l en-de.txt --suite density
     """
-    from isoglot.aligners import find_method
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.inputs import check_different, open_lexicon, open_space
     from isoglot.cli.outputs import claim
-    from isoglot.errors import ConfigError, LexiconError
-    from isoglot.pipelines import Suite, compare, contenders, split_lexicon, suite as named_suite
-    from isoglot.tasks import p_text
+    from isoglot.errors import ConfigError
+    from isoglot.pipelines import Suite, compare, contenders, suite as named_suite
 
     listed = Suite(method or ()) if suite is None else named_suite(suite)
     if suite is not None and method:
@@ -74,11 +72,11 @@ def compare_methods(
     chosen = contenders(listed.methods)
     if test is not None:
         refuse(context, "with --test, which holds all the test words", "held_out")
-    if not any(find_method(one.method).method.iterative for one in chosen):
+    if not any(one.random for one in chosen):
         names = ", ".join(dict.fromkeys(one.method for one in chosen))
         refuse(context, f"with --method {names}, which makes no random choices", "runs")
     if dry_run:
-        rows = [[one.label, find_method(one.method).method.cost] for one in chosen]
+        rows = [[one.label, one.aligner.method.cost] for one in chosen]
         rows += [[label, f"not run: {need}"] for label, need in listed.missing]
         if json:
             print_json([{"method": label, "cost": cost} for label, cost in rows])
@@ -95,17 +93,15 @@ def compare_methods(
             pairs, gold = pairs.invert(), None if gold is None else gold.invert()
         source = open_space(src, lang=src_lang, limit=limit, fold_case=fold_case, progress=progress)
         target = open_space(tgt, lang=tgt_lang, limit=limit, fold_case=fold_case, progress=progress)
-        train, rest = split_lexicon(pairs, source, target, seeds=seeds, held_out=held_out if gold is None else 0)
-        gold = gold or rest
-        if gold is None:
-            raise LexiconError("the lexicon is too small to hold words out", where=lexicon, remedy="give --test")
         outcome = compare(
             source,
             target,
+            pairs,
             chosen,
-            train=train,
+            runs=runs,
             test=gold,
-            seeds=runs,
+            seeds=seeds,
+            held_out=held_out,
             folder=output,
             match_dimensions=match_dimensions,
             missing=listed.missing,
@@ -117,28 +113,8 @@ def compare_methods(
     if json:
         print_json(outcome.record())
         return
-    rows = [
-        [
-            row.label,
-            row.supervision,
-            "" if row.mean is None else f"{row.mean:.3f}",
-            "" if row.interval is None else f"{row.interval[0]:.3f} to {row.interval[1]:.3f}",
-            str(len(row.values)),
-            "" if row.spread is None else f"{row.spread[0]:.3f} to {row.spread[1]:.3f}",
-            "" if row.seconds is None else f"{row.seconds:.1f}",
-            "" if row.megabytes is None else f"{row.megabytes:,.0f}",
-            "" if row.p_value is None else p_text(row.p_value).removeprefix("= "),
-            row.brief,
-        ]
-        for row in outcome.rows
-    ]
-    title = f"{source.lang or 'source'} to {target.lang or 'target'}, {outcome.n:,} test words, {len(train):,} pairs"
-    head = ["method", "pairs", outcome.metric, "95% interval", "runs", "lowest to highest", "s", "MB", "p", "note"]
-    right = [2, 4, 6, 7, 8]
-    if not any(row.spread for row in outcome.rows):
-        head, *rows = [[*line[:5], *line[6:]] for line in (head, *rows)]
-        right = [2, 4, 5, 6, 7]
-    table(title, head, rows, right=right)
+    head, rows, right = outcome.table()
+    table(outcome.title, head, rows, right=right)
     say(f"written: {output / 'comparison.json'}, {output / 'report.html'}")
 
 

@@ -4,7 +4,8 @@ from isoglot.pipelines.align import align as align
 from isoglot.pipelines.align_pair import align_pair as align_pair, split_lexicon as split_lexicon
 from isoglot.pipelines.audit import audit_encoder as audit_encoder, expected_megabytes as expected_megabytes
 from isoglot.pipelines.audit_report import Audit as Audit, Figure as Figure, write_audit_page as write_audit_page
-from isoglot.pipelines.compare import Comparison as Comparison, compare as compare, contenders as contenders
+from isoglot.pipelines.compare import Contender as Contender, compare as compare, contenders as contenders
+from isoglot.pipelines.comparison import Comparison as Comparison, Row as Row
 from isoglot.pipelines.contextual import (
     align_and_test as align_and_test,
     held_out_words as held_out_words,
@@ -16,7 +17,6 @@ from isoglot.pipelines.contextual_pairs import (
     extract_to as extract_to,
 )
 from isoglot.pipelines.demo import run_demo as run_demo
-from isoglot.pipelines.doubts import few_words as few_words
 from isoglot.pipelines.encoder_alignment import align_encoder as align_encoder, tokenise as tokenise
 from isoglot.pipelines.finetune import (
     Evaluation as Evaluation,
@@ -43,10 +43,11 @@ from isoglot.pipelines.joint import (
 from isoglot.pipelines.joint_report import look_at as look_at, write_joint_page as write_joint_page
 from isoglot.pipelines.load import load as load
 from isoglot.pipelines.pivot import align_to_pivot as align_to_pivot
+from isoglot.pipelines.small_data import few_words as few_words
 from isoglot.pipelines.static_alignment import (
-    CRITERIA as CRITERIA,
     StaticAlignment as StaticAlignment,
     align_static as align_static,
     remove_work as remove_work,
 )
+from isoglot.pipelines.static_job import CRITERIA as CRITERIA
 from isoglot.pipelines.suites import Suite as Suite, suite as suite

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.aligned import AlignedSpaces
+from isoglot.aligned import AlignedSpaces, Reranker
 from isoglot.aligners import Aligner
 from isoglot.errors import LexiconError
 from isoglot.lexicons import Coverage, Lexicon, check_direction
-from isoglot.pipelines.doubts import few_pairs, few_words
+from isoglot.pipelines.small_data import few_pairs, few_words
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
-from isoglot.tasks import Result, bli
+from isoglot.tasks import Results, evaluate
 
 __all__ = ["PairOutcome", "align_pair", "split_lexicon"]
 
@@ -31,7 +31,7 @@ class PairOutcome:
     """What came out: the aligned spaces, figures (none without a test lexicon), coverage, seconds by step."""
 
     aligned: AlignedSpaces
-    results: tuple[Result, ...]
+    results: Results
     train: Lexicon | None
     test: Lexicon | None
     test_coverage: Coverage | None
@@ -76,7 +76,7 @@ def split_lexicon(
             f"only {sources:,} source words have a pair in both spaces: "
             f"{taught:,} to learn from and {held_out:,} to test are too many",
             where=lexicon.source,
-            remedy="lower --seeds or --held-out",
+            remedy="lower `seeds` or `held_out`",
         )
     return by_frequency.head(taught), _band(lexicon, src, list(by_frequency.by_source)[taught : taught + held_out])
 
@@ -126,26 +126,22 @@ def align_pair(
     alignment = aligner.fit(src, tgt, train, progress=progress, checkpoint=checkpoint)
     aligned = AlignedSpaces.pair(alignment, src, tgt)
     seconds["align"] = time.perf_counter() - started
-    results: list[Result] = []
+    results = Results()
+    search: dict[str, Any] = {"seed": aligner.seed, "threads": threads, "progress": progress}
     if test is not None:
         started = time.perf_counter()
-        source, target = aligned.names
-        retriever = aligned.retriever(
-            source, target, score=score, neighbourhood=neighbourhood, threads=threads, progress=progress
-        )
-        results = bli(
-            aligned.spaces[source],
-            aligned.spaces[target],
-            test,
-            retriever=retriever,
-            seed=aligner.seed,
-            threads=threads,
-            progress=progress,
-        )
+        results += evaluate(aligned, test, score=score, neighbourhood=neighbourhood, **search)
         seconds["evaluate"] = time.perf_counter() - started
     if rerank:
-        aligned, reranked = _reranked(aligned, src, tgt, aligner, train, test, threads, progress)
-        results += reranked
+        if train is None:
+            raise LexiconError("a re-ranker learns from translation pairs", remedy="give a lexicon, or no `rerank`")
+        # Named as in the aligned folder, which tells two Spaces of one language apart.
+        source, target = (
+            dataclasses.replace(one, lang=name) for one, name in zip((src, tgt), aligned.names, strict=True)
+        )
+        aligned = aligned.with_reranker(Reranker.train(source, target, train, [aligner], **search))
+        if test is not None:
+            results += evaluate(aligned, test, rerank=True, **search)
     warnings = [str(alignment.info["warning"])] if alignment.info.get("warning") else []
     if aligner.method.supervision == "supervised":
         warnings += few_pairs(alignment.info["pairs"], min(src.dim, tgt.dim))
@@ -154,7 +150,7 @@ def align_pair(
         "method": aligner.method.name,
         "settings": dataclasses.asdict(aligner),
         "train_pairs": alignment.info["pairs"],
-        "results": [result.record() for result in results],
+        "results": results.record(),
         "seconds": {step: round(value, 3) for step, value in seconds.items()},
         "warning": alignment.info.get("warning"),
         "warnings": warnings,
@@ -162,35 +158,9 @@ def align_pair(
     }
     return PairOutcome(
         dataclasses.replace(aligned, info=info),
-        tuple(results),
+        results,
         train,
         test,
         None if test is None else test.coverage(src, tgt),
         seconds,
     )
-
-
-def _reranked(
-    aligned: AlignedSpaces,
-    src: Space,
-    tgt: Space,
-    aligner: Aligner,
-    train: Lexicon | None,
-    test: Lexicon | None,
-    threads: int | None,
-    progress: Progress,
-) -> tuple[AlignedSpaces, list[Result]]:
-    from isoglot.aligned import Reranker
-
-    if train is None:
-        raise LexiconError("a re-ranker learns from translation pairs", remedy="give a lexicon, or leave --rerank out")
-    source, target = aligned.names
-    # Named as in the aligned folder, which tells two Spaces of one language apart.
-    src, tgt = dataclasses.replace(src, lang=source), dataclasses.replace(tgt, lang=target)
-    reranker = Reranker.train(src, tgt, train, [aligner], seed=aligner.seed, threads=threads, progress=progress)
-    aligned = aligned.with_reranker(reranker)
-    if test is None:
-        return aligned, []
-    retriever = reranker.retriever(aligned, threads=threads, progress=progress)
-    spaces = aligned.spaces[source], aligned.spaces[target]
-    return aligned, bli(*spaces, test, retriever=retriever, seed=aligner.seed, threads=threads, progress=progress)

@@ -1,337 +1,180 @@
-"""All methods on one pair of languages, over several seeds, in one table: mean, interval, time, memory, significance.
+"""All methods on one pair of languages, over several seeds, in one table.
 
-Every finished run is kept in the output folder, so that a killed comparison goes on where it was.
+Every finished run is kept in the output folder, if there is one, so that a killed comparison resumes where it was.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
-import threading
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from isoglot.aligners import Aligner, aligner, find_method, methods, read_settings
-from isoglot.errors import ConfigError, IsoglotError
+from isoglot.aligners import Aligner, aligner, methods as known_methods, read_settings
+from isoglot.errors import ConfigError, IsoglotError, LexiconError
 from isoglot.lexicons import Lexicon, check_direction
-from isoglot.pipelines.align_pair import align_pair
-from isoglot.pipelines.doubts import few_pairs, few_words
+from isoglot.pipelines.align_pair import align_pair, split_lexicon
+from isoglot.pipelines.comparison import Comparison, MethodRun, Row, comparison_of
+from isoglot.pipelines.peak_memory import PeakMemory
+from isoglot.pipelines.small_data import few_pairs, few_words
 from isoglot.progress import Progress, silent
-from isoglot.resumable import earlier_run, keep_run
+from isoglot.resumable import kept, run_key
 from isoglot.spaces import Space
-from isoglot.strings import one_or_many
-from isoglot.tasks import Result, bootstrap_intervals, paired_test
+from isoglot.tasks import Results, as_lexicon
 
-__all__ = ["Comparison", "Contender", "Row", "compare", "contenders"]
+__all__ = ["Contender", "compare", "contenders"]
+
+#: Whatever names a lexicon: itself, a file or catalogue name, or pairs of words.
+GivenLexicon = Lexicon | str | Path | Iterable[tuple[str, str]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Contender:
-    """A method with settings, under a label; `name,key=value,...` on the command line."""
+    """A method with its settings, under a label."""
 
     label: str
-    method: str
-    settings: Mapping[str, Any]
+    aligner: Aligner
 
-    def aligner(self, seed: int) -> Aligner:
-        return aligner(self.method, **{**self.settings, "seed": seed})
+    @property
+    def method(self) -> str:
+        return self.aligner.method.name
+
+    @property
+    def random(self) -> bool:
+        """Whether another seed may give another result."""
+        return self.aligner.method.iterative
 
 
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """One line of the table: the mean over runs with an interval of that mean, and how far runs are apart.
+def contenders(methods: str | Aligner | Sequence[str | Aligner | Contender] | None = None) -> list[Contender]:
+    """What is to be compared: names, with settings as `name,key=value`, or aligners; all that we have by default.
 
-    `interval`: 95%, of the mean, by resampling test words; what another seed would do is told by `spread`.
-    `p_value`: of the difference to the best line, on the same test words, means over runs.
-    `criteria`: of an iterative method, the semantic criterion of each epoch or round of the first run.
+    >>> [one.label for one in contenders(["procrustes", "cca,keep=0.5"])]
+    ['procrustes', 'cca,keep=0.5']
     """
-
-    label: str
-    method: str
-    supervision: str
-    values: tuple[float, ...] = ()
-    interval: tuple[float, float] | None = None
-    seconds: float | None = None
-    megabytes: float | None = None
-    p_value: float | None = None
-    note: str = ""
-    criteria: tuple[float, ...] = ()
-
-    @property
-    def mean(self) -> float | None:
-        return float(np.mean(self.values)) if self.values else None
-
-    @property
-    def spread(self) -> tuple[float, float] | None:
-        """The lowest and the highest run, where there are several."""
-        return (min(self.values), max(self.values)) if len(self.values) > 1 else None
-
-    @property
-    def deviation(self) -> float | None:
-        """The standard deviation between runs, where there are several."""
-        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else None
-
-    @property
-    def brief(self) -> str:
-        """The note for a narrow column: why it could not run in full, of a verdict only what it says first."""
-        return self.note if self.mean is None else self.note.split(":")[0]
-
-    def record(self) -> dict[str, Any]:
-        spread = None if self.spread is None else list(self.spread)
-        own = {"mean": self.mean, "spread": spread, "deviation": self.deviation, "brief": self.brief}
-        return {**dataclasses.asdict(self), **own}
-
-
-@dataclasses.dataclass(frozen=True)
-class Comparison:
-    """The table, best first, and what it was measured on."""
-
-    rows: tuple[Row, ...]
-    languages: tuple[str, str]
-    metric: str
-    n: int
-    protocol: Mapping[str, Any]
-    warnings: tuple[str, ...] = ()
-
-    def record(self) -> dict[str, Any]:
-        return {
-            "languages": list(self.languages),
-            "warnings": list(self.warnings),
-            "metric": self.metric,
-            "n": self.n,
-            "protocol": dict(self.protocol),
-            "rows": [row.record() for row in self.rows],
-        }
-
-
-def contenders(names: str | Sequence[str] | None = None, *, supervised: bool = True) -> list[Contender]:
-    """The named methods, or all that can run: `supervised` says whether there are pairs to learn from."""
-    if names:
-        chosen = [_parsed(name) for name in one_or_many(names)]
-    else:
-        chosen = [Contender(name, name, {}) for name in methods()]
+    if not methods:
+        return [_contender(name) for name in known_methods()]
+    chosen = [_contender(one) for one in ([methods] if isinstance(methods, str | Aligner) else methods)]
     labels = [one.label for one in chosen]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise ConfigError(f"{label} is named twice", remedy="name each method once; --runs repeats it")
     for one in chosen:
-        # Unknown names and settings, and missing packages of methods asked for, are errors before anything runs.
-        asked = one.aligner(0)
-        if names:
-            asked.check_extras()
-    if not supervised and not names:
-        chosen = [one for one in chosen if find_method(one.method).method.supervision != "supervised"]
+        if labels.count(one.label) > 1:
+            raise ConfigError(f"{one.label} is named twice", remedy="name each method once; `runs` repeats it")
+        # Missing packages of methods asked for are errors before anything runs.
+        one.aligner.check_extras()
     return chosen
 
 
+def _contender(given: str | Aligner | Contender) -> Contender:
+    if isinstance(given, Contender):
+        return given
+    if isinstance(given, Aligner):
+        settings = {field.name: (getattr(given, field.name), field.default) for field in dataclasses.fields(given)}
+        changed = [f"{name}={own}" for name, (own, usual) in settings.items() if own != usual and name != "seed"]
+        return Contender(",".join([given.method.name, *changed]), given)
+    name, *assignments = given.split(",")
+    values = read_settings(name, assignments)
+    if "normalise" in values:
+        # Steps of normalisation are themselves separated by commas: write them with + here.
+        values["normalise"] = values["normalise"].replace("+", ",")
+    return Contender(given, aligner(name, **values))
+
+
 def compare(
-    src: Space,
-    tgt: Space,
-    chosen: Sequence[Contender],
+    src: Space | str | Path,
+    tgt: Space | str | Path,
+    lexicon: GivenLexicon,
+    methods: str | Aligner | Sequence[str | Aligner | Contender] | None = None,
     *,
-    train: Lexicon | None,
-    test: Lexicon,
-    seeds: int = 1,
-    folder: Path | None = None,
+    runs: int = 1,
+    test: GivenLexicon | None = None,
+    seeds: int | None = None,
+    held_out: int | None = None,
+    folder: str | Path | None = None,
     match_dimensions: bool = False,
     missing: Sequence[tuple[str, str]] = (),
     threads: int | None = None,
     progress: Progress = silent,
 ) -> Comparison:
-    """Run every contender with every seed (those without randomness once) and rank them by mean P@1.
+    """Which method is best for these languages? All learn from the same pairs and are asked the same words.
 
-    `missing`: lines for what cannot be run here, each a label and what it needs.
+    Methods that can do without pairs get none. One that cannot run on this data is a line that says why.
+
+    Args:
+        src, tgt: Spaces, files of vectors, or catalogue names.
+        lexicon: a Lexicon, a file, a catalogue name, or pairs of words. Part of it is held out, see `split_lexicon`,
+            which `seeds` and `held_out` are for, unless there is
+        test: a lexicon of its own to test on.
+        methods: names, with settings as `name,key=value`, or aligners, also of your own; default: all methods.
+        runs: seeds of each method that makes random choices, from its own seed on.
+        folder: where finished runs are kept.
+        match_dimensions: reduce the side with more dimensions.
+        missing: lines for what cannot be run here, each a label and what it needs.
     """
-    for lexicon in (train, test):
-        if lexicon is not None:
-            check_direction(lexicon, src, tgt)
-    runs = [(one, seed) for one in chosen for seed in range(seeds if _random(one) else 1)]
-    key = _key(src, tgt, train, test, match_dimensions)
-    outcomes: dict[str, list[dict[str, Any]]] = {one.label: [] for one in chosen}
-    for done, (one, seed) in enumerate(runs):
-        progress(f"comparing, {one.label}", done, len(runs))
-        place = None if folder is None else folder / "runs" / f"{_slug(one.label)}-{seed}.json"
-        outcome = None if place is None else earlier_run(place, key)
-        if outcome is None:
-            settings = {**one.settings, **({"match_dimensions": True} if match_dimensions else {})}
-            contender = dataclasses.replace(one, settings=settings)
-            outcome = {"key": key, **_run(contender, seed, src, tgt, train, test, threads, progress)}
-            if place is not None:
-                keep_run(place, outcome)
-        outcomes[one.label].append(outcome)
-    progress("comparing", len(runs), len(runs))
-    found = _table(src, tgt, chosen, outcomes)
+    chosen = contenders(methods)
+    source, target = (side if isinstance(side, Space) else Space.load(side, progress=progress) for side in (src, tgt))
+    gold = None if test is None else as_lexicon(test, source.lang, target.lang)
+    pairs = as_lexicon(lexicon, source.lang, target.lang)
+    train, rest = split_lexicon(pairs, source, target, seeds=seeds, held_out=held_out if gold is None else 0)
+    gold = gold or rest
+    if gold is None:
+        raise LexiconError("the lexicon is too small to hold words out", where=pairs.source, remedy="give `test`")
+    check_direction(gold, source, target)
+    data = _Data(source, target, train, gold)
+    if match_dimensions:
+        chosen = [_changed(one, match_dimensions=True) for one in chosen]
+    jobs = [
+        _changed(one, seed=one.aligner.seed + number) for one in chosen for number in range(runs if one.random else 1)
+    ]
+    rows = {one.label: Row(one.label, one.method, one.aligner.method.supervision) for one in chosen}
+    outcomes: dict[Row, list[MethodRun]] = {row: [] for row in rows.values()}
+    for done, one in enumerate(jobs):
+        progress(f"comparing, {one.label}", done, len(jobs))
+        slug = "".join(c if c.isalnum() or c in "-_" else "_" for c in one.label)
+        place = None if folder is None else Path(folder) / "runs" / f"{slug}-{one.aligner.seed}.json"
+        key = run_key(data.key, one.method, dataclasses.asdict(one.aligner))
+        run = kept(place, key, MethodRun, lambda one=one: data.run(one.aligner, threads, progress))  # type: ignore[misc]
+        outcomes[rows[one.label]].append(run)
+    progress("comparing", len(jobs), len(jobs))
+    table = comparison_of(outcomes, (source.lang, target.lang))
     lines = [Row(label, "", "", note=need) for label, need in missing]
-    warnings = _doubts(src, tgt, chosen, train, outcomes)
-    return dataclasses.replace(found, rows=(*found.rows, *lines), warnings=tuple(warnings))
+    # Too few pairs or test words are said once for all methods.
+    warnings: list[str] = []
+    if any(one.aligner.method.supervision == "supervised" for one in chosen):
+        warnings += few_pairs(len(train.indices(source, target)), min(source.dim, target.dim))
+    warnings += few_words(Results(run.result for some in outcomes.values() for run in some if run.result)[:1])
+    return dataclasses.replace(table, rows=(*table.rows, *lines), warnings=tuple(warnings), pairs=len(train))
 
 
-def _doubts(
-    src: Space,
-    tgt: Space,
-    chosen: Sequence[Contender],
-    train: Lexicon | None,
-    outcomes: Mapping[str, list[dict[str, Any]]],
-) -> list[str]:
-    """Too few pairs or test words, said once for all methods."""
-    found: list[str] = []
-    if train is not None and any(find_method(one.method).method.supervision == "supervised" for one in chosen):
-        found += few_pairs(len(train.indices(src, tgt)), min(src.dim, tgt.dim))
-    first = next((o["result"] for some in outcomes.values() for o in some if "result" in o), None)
-    return found + ([] if first is None else few_words([_result(first)]))
+def _changed(one: Contender, **settings: Any) -> Contender:
+    return dataclasses.replace(one, aligner=dataclasses.replace(one.aligner, **settings))
 
 
-def _run(
-    one: Contender,
-    seed: int,
-    src: Space,
-    tgt: Space,
-    train: Lexicon | None,
-    test: Lexicon,
-    threads: int | None,
-    progress: Progress,
-) -> dict[str, Any]:
-    """One fit and its figure; a method that cannot run on this data is a line that says why."""
-    chosen = one.aligner(seed)
-    # Methods that can do without pairs are here to show what that gives.
-    pairs = train if chosen.method.supervision == "supervised" else None
-    started = time.perf_counter()
-    try:
-        with _PeakMemory() as memory:
-            outcome = align_pair(src, tgt, chosen, train=pairs, test=test, threads=threads, progress=progress)
-    except IsoglotError as error:
-        return {"error": str(error)}
-    alignment = next(iter(outcome.aligned.alignments.values()))
-    return {
-        "seconds": outcome.seconds["align"],
-        "wall_seconds": time.perf_counter() - started,
-        "megabytes": memory.megabytes,
-        "result": outcome.results[0].record(per_item=True),
-        "warning": alignment.info.get("warning", ""),
-        "criteria": [row["semantic"] for row in alignment.info.get("history", []) if "semantic" in row],
-    }
-
-
-def _table(
-    src: Space, tgt: Space, chosen: Sequence[Contender], outcomes: Mapping[str, list[dict[str, Any]]]
-) -> Comparison:
-    results = {label: [_result(o["result"]) for o in found if "result" in o] for label, found in outcomes.items()}
-    best = max((label for label in results if results[label]), key=lambda label: _mean(results[label]), default=None)
-    rows = []
-    for one in chosen:
-        found, figures = outcomes[one.label], results[one.label]
-        row = Row(one.label, one.method, find_method(one.method).method.supervision)
-        if not figures:
-            rows.append(dataclasses.replace(row, note=found[0]["error"]))
-            continue
-        failed = [o["error"] for o in found if "error" in o]
-        notes = [f"{len(failed)} of {len(found)} runs failed, such as: {failed[0]}"] if failed else []
-        notes += [o["warning"] for o in found if o.get("warning")][:1]
-        memory = [o["megabytes"] for o in found if o.get("megabytes") is not None]
-        against = None
-        if best is not None and one.label != best:
-            against = paired_test(_averaged(figures), _averaged(results[best])).p_value
-        rows.append(
-            dataclasses.replace(
-                row,
-                values=tuple(figure.value for figure in figures),
-                interval=_averaged(figures).interval,
-                seconds=float(np.median([o["seconds"] for o in found if "seconds" in o])),
-                megabytes=max(memory) if memory else None,
-                p_value=against,
-                note="; ".join(notes),
-                criteria=tuple(found[0].get("criteria", ())),
-            )
-        )
-    rows.sort(key=lambda row: -(row.mean if row.mean is not None else -1.0))
-    first = results[best][0] if best is not None else None
-    return Comparison(
-        tuple(rows),
-        (src.lang, tgt.lang),
-        first.metric if first else "P@1",
-        first.n if first else 0,
-        first.protocol if first else {},
-    )
-
-
-def _averaged(figures: Sequence[Result]) -> Result:
-    """One result for several runs on the same words: each word counts with its mean, and so does the interval."""
-    first = figures[0]
-    if len(figures) == 1:
-        return first
-    by_word = [{item["source"]: float(item["value"]) for item in figure.per_item} for figure in figures]
-    items = [{**item, "value": float(np.mean([one[item["source"]] for one in by_word]))} for item in first.per_item]
-    values = np.array([[item["value"]] for item in items])
-    (low, high), *_ = bootstrap_intervals(values, seed=int(first.protocol.get("seed", 0)))
-    return dataclasses.replace(first, value=float(values.mean()), interval=(float(low), float(high)), per_item=items)
-
-
-class _PeakMemory:
-    """How much the process grew at most, by looking every few milliseconds; None where /proc does not tell."""
-
-    def __enter__(self) -> _PeakMemory:
-        self._start = self._peak = _resident()
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stop.set()
-        self._thread.join()
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Data:
+    src: Space
+    tgt: Space
+    train: Lexicon
+    test: Lexicon
 
     @property
-    def megabytes(self) -> float | None:
-        return None if self._start is None or self._peak is None else (self._peak - self._start) / 1e6
+    def key(self) -> str:
+        return run_key(self.src.fingerprint(), self.tgt.fingerprint(), self.train.pairs, self.test.pairs)
 
-    def _watch(self) -> None:
-        while not self._stop.wait(0.02):
-            now = _resident()
-            if now is not None and self._peak is not None:
-                self._peak = max(self._peak, now)
-
-
-def _resident() -> int | None:
-    try:
-        for line in Path("/proc/self/status").read_text("ascii", "replace").splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    return None
-
-
-def _random(one: Contender) -> bool:
-    return find_method(one.method).method.iterative
-
-
-def _parsed(text: str) -> Contender:
-    name, *assignments = text.split(",")
-    # Steps of normalisation are themselves separated by commas: write them with + here.
-    settings = read_settings(name, assignments)
-    if "normalise" in settings:
-        settings["normalise"] = settings["normalise"].replace("+", ",")
-    return Contender(text, name, settings)
-
-
-def _key(src: Space, tgt: Space, train: Lexicon | None, test: Lexicon, match: bool) -> str:
-    what = [src.fingerprint(), tgt.fingerprint(), list(train.pairs) if train else None, list(test.pairs), match]
-    return hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
-
-
-def _result(record: Mapping[str, Any]) -> Result:
-    interval = record["interval"]
-    return Result(**{**record, "interval": None if interval is None else tuple(interval)})
-
-
-def _mean(results: Sequence[Result]) -> float:
-    return float(np.mean([result.value for result in results]))
-
-
-def _slug(label: str) -> str:
-    return "".join(c if c.isalnum() or c in "-_" else "_" for c in label)
+    def run(self, method: Aligner, threads: int | None, progress: Progress) -> MethodRun:
+        """One fit and its figure."""
+        # Methods that can do without pairs are here to show what that gives.
+        pairs = self.train if method.method.supervision == "supervised" else None
+        try:
+            with PeakMemory() as memory:
+                outcome = align_pair(
+                    self.src, self.tgt, method, train=pairs, test=self.test, threads=threads, progress=progress
+                )
+        except IsoglotError as error:
+            return MethodRun(error=str(error))
+        (alignment,) = outcome.aligned.alignments.values()
+        return MethodRun(
+            outcome.results[0],
+            outcome.seconds["align"],
+            memory.megabytes,
+            alignment.info.get("warning") or "",
+            tuple(row["semantic"] for row in alignment.info.get("history", []) if "semantic" in row),
+        )

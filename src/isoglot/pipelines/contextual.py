@@ -17,7 +17,7 @@ from isoglot.pipelines.contextual_pairs import ContextualPairs
 from isoglot.pipelines.encoder_alignment import align_encoder, fit_alignment, tokenise
 from isoglot.progress import Progress, silent
 from isoglot.spaces import parse_occurrence
-from isoglot.tasks import Result, WmtSegment, content_words, rfeval, tatoeba, word_mover_scores
+from isoglot.tasks import Results, WmtSegment, content_words, rfeval, tatoeba, word_mover_scores
 from isoglot.text import ParallelText, segmenter as segmenter_named
 from isoglot.wordalign import WordLinks
 
@@ -39,8 +39,8 @@ class ContextualOutcome:
     """The aligned encoder, and sentence retrieval on the lines held out before and after (empty if there are none)."""
 
     aligned: AlignedEncoder
-    before: tuple[Result, ...]
-    after: tuple[Result, ...]
+    before: Results
+    after: Results
     learned: int
     left_out: int
 
@@ -51,8 +51,8 @@ class ContextualOutcome:
             "info": dict(self.aligned.info),
             "learned_from": self.learned,
             "left_out": self.left_out,
-            "before": [result.record() for result in self.before],
-            "after": [result.record() for result in self.after],
+            "before": self.before.record(),
+            "after": self.after.record(),
         }
 
 
@@ -94,20 +94,19 @@ def align_and_test(
         checkpoint=checkpoint,
         progress=progress,
     )
-    before: list[Result] = []
-    after: list[Result] = []
+    before, after = Results(), Results()
     if len(test):
         src, tgt = aligned.languages
         raw = [encoder.sentences(side, step="encoding the test", progress=progress) for side in (test.src, test.tgt)]
         before = search_sentences(raw[0], raw[1], test, seed=seed)
         mapped = [aligned.sentences(side, lang, progress=progress) for side, lang in ((test.src, src), (test.tgt, tgt))]
         after = search_sentences(mapped[0], mapped[1], test, seed=seed)
-    return ContextualOutcome(aligned, tuple(before), tuple(after), len(train), len(text) - len(kept))
+    return ContextualOutcome(aligned, before, after, len(train), len(text) - len(kept))
 
 
-def search_sentences(X: Any, Y: Any, text: ParallelText, *, seed: int = 0) -> list[Result]:
+def search_sentences(X: Any, Y: Any, text: ParallelText, *, seed: int = 0) -> Results:
     """Tatoeba's measure with cosine and with CSLS; the mean of both directions comes first of each."""
-    found = []
+    found = Results()
     for score in ("cosine", "csls"):
         found += tatoeba(X, Y, score=score, sentences=(text.src, text.tgt), seed=seed)
     return found
@@ -119,7 +118,7 @@ def split_text(text: ParallelText, kept: Sequence[int], held_out: int | None) ->
     if len(kept) - count < 1:
         raise InputError(
             f"{count:,} lines are held out, of {len(kept):,} with text on both sides: none is left to learn from",
-            remedy="give more text or a smaller --held-out",
+            remedy="give more text or a smaller `held_out`",
         )
     parts = []
     for numbers in (kept[: len(kept) - count], kept[len(kept) - count :]):
@@ -165,7 +164,7 @@ def judge_translations(
     segmenter: str = "icu",
     seed: int = 0,
     progress: Progress = silent,
-) -> list[Result]:
+) -> Results:
     """Correlation of word mover's scores with people's, for the translations of one language pair."""
     sides = []
     for encoder, lang, texts in (

@@ -18,7 +18,7 @@ from isoglot.progress import Progress, silent
 from isoglot.report import DataSource, HubnessCounts, Report, count_hubs, draw_map, write_report
 from isoglot.simulate import simulate_pair
 from isoglot.spaces import Space
-from isoglot.tasks import Result
+from isoglot.tasks import Results
 
 __all__ = ["DemoOutcome", "run_demo"]
 
@@ -33,7 +33,7 @@ class DemoOutcome:
     title: str
     folder: Path
     report: Path
-    results: tuple[Result, ...]
+    results: Results
     translations: tuple[tuple[Translation, str], ...]
     generated: bool
 
@@ -44,7 +44,7 @@ class DemoOutcome:
             "generated_languages": self.generated,
             "folder": str(self.folder),
             "report": str(self.report),
-            "results": [result.record() for result in self.results],
+            "results": self.results.record(),
             "translations": [
                 {"word": answer.word, "candidates": [word for word, _ in answer.candidates], "dictionary": gold}
                 for answer, gold in self.translations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from isoglot.errors import ConfigError, ShapeError
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
+from isoglot.suggest import unknown
 
 __all__ = ["AS_IS", "OWN", "Induction", "check_inducer", "check_learner", "induce_dictionary"]
 
@@ -45,10 +45,8 @@ def check_inducer(inducer: str | Aligner, seed: int = 0) -> str | Aligner:
     if isinstance(inducer, str):
         known = [AS_IS, *(name for name, cls in methods().items() if cls.method.supervision != "supervised")]
         if inducer not in methods():
-            near = difflib.get_close_matches(inducer, known, n=1)
-            remedy = f"did you mean {near[0]!r}?" if near else f"one of: {', '.join(known)}"
-            raise ConfigError(f"unknown way to induce a dictionary {inducer!r}", remedy=remedy)
-        inducer = named_aligner(inducer, {"seed": seed})
+            raise unknown("way to induce a dictionary", inducer, known)
+        inducer = named_aligner(inducer, seed=seed)
     if inducer.method.supervision == "supervised":
         raise ConfigError(
             f"{inducer.method.name} needs translation pairs, and there are none to induce a dictionary from",

@@ -21,9 +21,10 @@ from isoglot.errors import ConfigError, InputError
 from isoglot.joint import GAMMAS, JointSpace, between, refine
 from isoglot.lexicons import Lexicon, check_direction
 from isoglot.pipelines.align_pair import split_lexicon
-from isoglot.pipelines.doubts import few_pairs, few_words
+from isoglot.pipelines.small_data import few_pairs, few_words
 from isoglot.progress import Progress, silent
-from isoglot.tasks import Result, bli
+from isoglot.suggest import choose
+from isoglot.tasks import Results, bli
 from isoglot.text import same_language
 from isoglot.wordvectors import Corpus, CorpusSettings, TextFile, Trained, Training, train_texts
 
@@ -81,8 +82,7 @@ class JointJob:
     def __post_init__(self) -> None:
         if len(self.texts) < 2:
             raise ConfigError("joint training takes at least two texts", remedy="name them as en=FILE fr=FILE")
-        if self.variant not in VARIANTS:
-            raise ConfigError(f"no variant {self.variant!r}", remedy=f"one of: {', '.join(VARIANTS)}")
+        choose("variant", self.variant, VARIANTS)
         langs = [text.lang for text in self.texts]
         if self.gamma is not None and not 0.5 <= self.gamma <= 1:
             raise ConfigError(f"gamma lies between 0.5 and 1, not {self.gamma}")
@@ -100,7 +100,7 @@ class JointJob:
                 if lang != pivot and between(self.lexicons, lang, pivot) is None:
                     raise ConfigError(
                         f"{self.aligner.method.name} learns from translation pairs, of {lang} and {pivot} too",
-                        remedy="give --lexicon, or refine by an unsupervised method (`isoglot methods`)",
+                        remedy="give it in `lexicons`, or refine by a method that needs no pairs",
                     )
 
     @property
@@ -110,13 +110,13 @@ class JointJob:
 
     def _check_variant(self) -> None:
         if not self.lexicons:
-            raise ConfigError(f"the variant {self.variant!r} trains on translation pairs", remedy="give --lexicon")
+            raise ConfigError(f"the variant {self.variant!r} trains on translation pairs", remedy="give `lexicons`")
         for pair in self.lexicons:
             if pair not in self.tests and pair[::-1] not in self.tests:
                 raise ConfigError(
                     f"the variant {self.variant!r} trains on the lexicon of {'-'.join(pair)}, so nothing can be held "
                     "out of it afterwards",
-                    remedy="give --test, a lexicon of its own to test on",
+                    remedy="give `tests`, a lexicon of its own to test on",
                 )
 
 
@@ -141,7 +141,7 @@ class JointOutcome:
     stages: Stages
     gamma: float
     gammas: Mapping[float, float]
-    results: Mapping[tuple[str, str], tuple[Result, ...]]
+    results: Mapping[tuple[str, str], Results]
     warnings: tuple[str, ...]
     info: Mapping[str, Any]
 
@@ -180,9 +180,9 @@ def joint_align(
     tell: Tell = lambda line: None,
     warn: Tell = lambda line: None,
 ) -> JointOutcome:
-    """Run the job. `work` is a folder for the corpus and the state of training: the same call goes on from there.
+    """Run the job. `work` is a folder for the corpus and the state of training: the same call resumes there.
 
-    `tell` is told of what goes on, `warn` of what looks wrong, as soon as it is known.
+    `tell` is told of what is done, `warn` of what looks wrong, as soon as it is known.
     """
     lexicons, tests = job.lexicons, dict(job.tests)
     settings = job.variant_training
@@ -211,7 +211,7 @@ def joint_align(
         if job.aligner is not None and job.aligner.method.supervision == "supervised":
             doubts += few_pairs(alignment.info["pairs"], settings.dim, where=f"of {source} and {target}")
     results = {
-        pair: tuple(bli(stages.last.view(pair[0]), stages.last.view(pair[1]), test, progress=progress))
+        pair: bli(stages.last.view(pair[0]), stages.last.view(pair[1]), test, progress=progress)
         for pair, test in tests.items()
     }
     for (source, target), figures in results.items():
@@ -371,4 +371,4 @@ def _validation(lexicons: Lexicons) -> tuple[dict[Any, Lexicon], dict[Any, Lexic
 
 def _precision(space: JointSpace, pair: tuple[str, str], test: Lexicon) -> float:
     results = bli(space.view(pair[0]), space.view(pair[1]), test, ks=(1,), bootstrap=0)
-    return next(r.value for r in results if r.protocol["denominator"] == "full")
+    return results.find("P@1", denominator="full").value

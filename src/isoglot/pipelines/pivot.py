@@ -1,6 +1,6 @@
 """More than two languages in one space: each is aligned to a pivot, and translation goes between any two.
 
-The shared space is the pivot's own, normalised: a method that moves both sides is turned round so that only the other
+The shared space is the pivot's own, normalised: a method that moves both sides is reversed so that only the other
 language moves.
 """
 
@@ -15,10 +15,10 @@ from isoglot.aligners import Aligner, Alignment, onto_target
 from isoglot.errors import ConfigError
 from isoglot.lexicons import Lexicon, check_direction
 from isoglot.pipelines.align_pair import split_lexicon
-from isoglot.pipelines.doubts import few_pairs, few_words
+from isoglot.pipelines.small_data import few_pairs, few_words
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
-from isoglot.tasks import Result, bli
+from isoglot.tasks import Result, Results, evaluate
 
 __all__ = ["PivotOutcome", "align_to_pivot"]
 
@@ -31,7 +31,7 @@ class PivotOutcome:
     """
 
     aligned: AlignedSpaces
-    results: Mapping[tuple[str, str], tuple[Result, ...]]
+    results: Mapping[tuple[str, str], Results]
     direct: Mapping[tuple[str, str], Result]
     warnings: tuple[str, ...] = ()
 
@@ -44,7 +44,7 @@ class PivotOutcome:
                 {
                     "source": source,
                     "target": target,
-                    "results": [result.record() for result in results],
+                    "results": results.record(),
                     "direct": None if direct is None else direct.record(),
                     "loss_through_pivot": None if direct is None else direct.value - results[0].value,
                 }
@@ -104,21 +104,25 @@ def align_to_pivot(
     aligned = AlignedSpaces(
         mapped, alignments, {"method": aligner.method.name, "settings": dataclasses.asdict(aligner), "pivot": pivot}
     )
-    results: dict[tuple[str, str], tuple[Result, ...]] = {}
+
+    def measure(spaces: AlignedSpaces, pair: tuple[str, str], test: Lexicon) -> Results:
+        return evaluate(spaces, test, source=pair[0], target=pair[1], score=score, progress=progress)
+
+    results: dict[tuple[str, str], Results] = {}
     direct: dict[tuple[str, str], Result] = {}
     for pair, test in held.items():
-        results[pair] = _measure(aligned, pair, test, score, progress)
+        results[pair] = measure(aligned, pair, test)
     for (source, target), lexicon in lexicons.items():
         if pivot in (source, target) or source not in spaces or target not in spaces:
             continue
         train, test = split_lexicon(lexicon, spaces[source], spaces[target], seeds=seeds, held_out=held_out)
         if test is None:
             continue
-        results[source, target] = _measure(aligned, (source, target), test, score, progress)
+        results[source, target] = measure(aligned, (source, target), test)
         if aligner.method.supervision != "unsupervised":
             between = aligner.fit(spaces[source], spaces[target], train, progress=progress)
             pair_spaces = AlignedSpaces.pair(between, spaces[source], spaces[target])
-            direct[source, target] = _measure(pair_spaces, (source, target), test, score, progress)[0]
+            direct[source, target] = measure(pair_spaces, (source, target), test)[0]
     for (source, target), figures in results.items():
         warnings += few_words(figures, where=f"from {source} to {target}")
     outcome = PivotOutcome(aligned, results, direct, tuple(warnings))
@@ -131,11 +135,4 @@ def _between(lexicons: Mapping[tuple[str, str], Lexicon], source: str, target: s
         return lexicons[source, target]
     if (target, source) in lexicons:
         return lexicons[target, source].invert()
-    raise ConfigError(f"no lexicon between {source} and {target}", remedy=f"give one: --lexicon {source}-{target}=FILE")
-
-
-def _measure(
-    aligned: AlignedSpaces, pair: tuple[str, str], test: Lexicon, score: str, progress: Progress
-) -> tuple[Result, ...]:
-    retriever = aligned.retriever(*pair, score=score, progress=progress)
-    return tuple(bli(aligned.spaces[pair[0]], aligned.spaces[pair[1]], test, retriever=retriever, progress=progress))
+    raise ConfigError(f"no lexicon between {source} and {target}", remedy=f"give `lexicons` one for {source}-{target}")

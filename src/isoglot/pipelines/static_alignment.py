@@ -12,7 +12,6 @@ supervised VecMap bring each language closer to English, and unaligned vectors a
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -22,37 +21,19 @@ import numpy as np
 
 import isoglot
 from isoglot.aligned import AlignedSpaces, check_name
-from isoglot.aligners import (
-    Aligner,
-    Alignment,
-    Identity,
-    aligner as named_aligner,
-    judged_pairs,
-    judged_unseen,
-    onto_target,
-)
-from isoglot.criteria import measure
+from isoglot.aligners import Aligner, Alignment, aligner as named_aligner
 from isoglot.errors import ConfigError, IsoglotError, ShapeError
 from isoglot.files import remove_kept
 from isoglot.lexicons import Lexicon, check_direction
-from isoglot.pipelines.induction import AS_IS, OWN, Induction, check_inducer, check_learner, induce_dictionary
+from isoglot.pipelines.induction import AS_IS, check_inducer, check_learner
 from isoglot.pipelines.static_choice import StaticChoice
+from isoglot.pipelines.static_job import BY_DICTIONARY, CRITERIA, MIN_PAIRS, LanguageJob, settings_of
 from isoglot.progress import Progress, silent
-from isoglot.resumable import earlier_run, keep_run
-from isoglot.spaces import FloatMatrix, IntVector, Space
-from isoglot.tasks import bli
+from isoglot.resumable import earlier_record, keep_run, to_plain
+from isoglot.spaces import Space
+from isoglot.suggest import unknown
 
-__all__ = ["CRITERIA", "StaticAlignment", "StaticChoice", "align_static", "remove_work"]
-
-#: Criteria that can choose, and whether more of each is better.
-CRITERIA: Mapping[str, bool] = {"semantic": True, "structural": False, "dictionary": True}
-#: P@1 of induced pairs that the map has not seen. Only for pairs from other vectors: those that the vectors have found
-#: themselves, where they are, speak for leaving them there.
-BY_DICTIONARY = "dictionary"
-#: Share of the induced pairs that the map which is judged does not see.
-HELD_OUT = 0.2
-#: With fewer induced pairs than these nothing is aligned.
-MIN_PAIRS = 20
+__all__ = ["StaticAlignment", "align_static", "remove_work"]
 
 _FORMAT = "isoglot-static-aligned"
 _RECORD = "config.json"
@@ -135,14 +116,14 @@ def align_static(
         align_all: align every language, whatever the criterion says of words that the map has not seen.
         lexicons: test dictionaries by (source, target); they only give P@1 and change nothing.
         frequent: dictionaries and the criterion go by so many most frequent words of each side.
-        work: a folder where finished languages are kept, so that a killed run goes on there.
+        work: a folder where finished languages are kept, so that a killed run resumes there.
         tell: is told in a line what one may want to know.
     """
     others = _check(spaces, pivot, dictionary_from, criterion, frequent)
     given = dict(dictionary_from or {})
     criteria = {lang: criterion or (BY_DICTIONARY if lang in given else "semantic") for lang in others}
     spaces = {lang: _ordered(lang, space) for lang, space in spaces.items()}
-    method = named_aligner(aligner, {"seed": seed}) if isinstance(aligner, str) else aligner
+    method = named_aligner(aligner, seed=seed) if isinstance(aligner, str) else aligner
     check_learner(method)
     inducers: dict[str, str | Aligner] = {}
     for lang in others:
@@ -153,8 +134,8 @@ def align_static(
         "align_all": align_all,
         "frequent": frequent,
         "seed": seed,
-        "aligner": {"method": method.method.name, **dataclasses.asdict(method)},
-        "inducers": {lang: _named(one) for lang, one in inducers.items()},
+        "aligner": settings_of(method),
+        "inducers": {lang: settings_of(one) for lang, one in inducers.items()},
     }
     tests = lexicons or {}
     _check_tests(spaces, pivot, tests)
@@ -162,29 +143,35 @@ def align_static(
     alignments: dict[tuple[str, str], Alignment] = {}
     for number, lang in enumerate(others):
         progress(f"aligning to {pivot} (languages)", number, len(others))
-        src, tgt = spaces[lang], spaces[pivot]
-        induced_on = (given[lang], given[pivot]) if lang in given else (src, tgt)
-        key = _key(settings, lang, pivot, src, tgt, *induced_on)
+        job = LanguageJob(
+            src=spaces[lang],
+            tgt=spaces[pivot],
+            others=(given[lang], given[pivot]) if lang in given else None,
+            inducer=inducers[lang],
+            aligner=method,
+            criterion=criteria[lang],
+            align_all=align_all,
+            frequent=frequent,
+            seed=seed,
+        )
+        key = job.key()
         place = None if work is None else Path(work) / f"{lang}-{key}"
         found = _earlier(place, key)
         if found is not None:
             tell(f"{lang} was finished earlier: {place}")
         else:
-            found = _align_one(
-                src, tgt, induced_on, "other vectors" if lang in given else OWN, inducers[lang], method,
-                criteria[lang], align_all, frequent, seed, None if place is None else place / _CHECKPOINT, progress,
-            )  # fmt: skip
+            found = job.run(None if place is None else place / _CHECKPOINT, progress)
             if place is not None:
                 found[1].save(place / _ALIGNMENT)
-                keep_run(place / _CHOICE, {"key": key, "choice": found[0].record()})
+                keep_run(place / _CHOICE, {"key": key, **to_plain(found[0])})
         choice, alignment = found
         if choice.induction.warning:
             tell(f"{lang}: {choice.induction.warning}")
-        chosen_map = alignment if choice.aligned else _unaligned(method).fit(src, tgt)
         test = _between(tests, pivot, lang)
         if test is not None:
-            choice = dataclasses.replace(choice, bli=_tested(src, tgt, alignment, method, test, progress))
-        choices[lang], alignments[lang, pivot] = choice, chosen_map
+            choice = dataclasses.replace(choice, bli=job.tested(alignment, test, progress))
+        choices[lang] = choice
+        alignments[lang, pivot] = alignment if choice.aligned else job.unaligned()
     progress(f"aligning to {pivot} (languages)", len(others), len(others))
     mapped = {pivot: alignments[others[0], pivot].transform(spaces[pivot], "tgt")}
     mapped.update({lang: alignments[lang, pivot].transform(spaces[lang], "src") for lang in others})
@@ -193,116 +180,18 @@ def align_static(
     return dataclasses.replace(outcome, aligned=dataclasses.replace(outcome.aligned, info=info))
 
 
-def _align_one(
-    src: Space,
-    tgt: Space,
-    induced_on: tuple[Space, Space],
-    name: str,
-    inducer: str | Aligner,
-    method: Aligner,
-    criterion: str,
-    align_all: bool,
-    frequent: int,
-    seed: int,
-    checkpoint: Path | None,
-    progress: Progress,
-) -> tuple[StaticChoice, Alignment]:
-    """The choice, and the map of the whole dictionary (none but the normalisation if there are too few pairs)."""
-    dictionary, induction = induce_dictionary(
-        *induced_on, inducer, frequent=frequent, on=name, normalise=method.normalise, checkpoint=checkpoint,
-        progress=progress,
-    )  # fmt: skip
-    pairs = dictionary.indices(src, tgt)
-    induction = dataclasses.replace(induction, pairs=len(pairs))
-    unaligned = _unaligned(method).fit(src, tgt)
-    if len(pairs) < MIN_PAIRS:
-        return StaticChoice(src.lang, induction, criterion, None, None, False), unaligned
-    shuffled = pairs[np.random.default_rng(seed).permutation(len(pairs))]
-    unseen, seen = np.split(shuffled, [round(HELD_OUT * len(pairs))])
-    method = method.keeping_target()
-    judged = onto_target(method.fit(src, tgt, seen, progress=progress))
-    if criterion == BY_DICTIONARY:
-        before, after = (_found(one, src, tgt, unseen, progress) for one in (unaligned, judged))
-    else:
-        others = np.setdiff1d(np.arange(min(frequent, len(src))), seen[:, 0])
-        before, after = (
-            _criterion(
-                one.transform(src, "src").vectors, one.transform(tgt, "tgt").vectors, others, frequent, criterion
-            )
-            for one in (unaligned, judged)
-        )
-    better = after > before if CRITERIA[criterion] else after < before
-    whole = onto_target(method.fit(src, tgt, pairs, progress=progress))
-    chance = _chance(unaligned, src, tgt, pairs, induction, seed) if better else None
-    helps = better and chance is None
-    told = align_all and not helps
-    return StaticChoice(src.lang, induction, criterion, before, after, helps or told, chance, told), whole
-
-
-def _chance(
-    unaligned: Alignment, src: Space, tgt: Space, pairs: IntVector, induction: Induction, seed: int
-) -> str | None:
-    """Why what was found may be no more than chance, if it may.
-
-    Neighbours are found between any two spaces, and a map brings them closer, so that a criterion alone says yes.
-    """
-    if induction.warning is not None:  # by the method, which has compared itself with chance
-        return induction.warning
-    X, Y = unaligned.transform(src, "src").vectors, unaligned.transform(tgt, "tgt").vectors
-    verdict = judged_pairs(X, Y, pairs, seed=seed)
-    if verdict.aligned and induction.by == AS_IS and induction.on == OWN:
-        # Languages that share a direction, as that of frequency, are closer than random rotations of them without a
-        # single translation being right.
-        verdict = judged_unseen(X, Y, pairs, seed=seed)
-    return None if verdict.aligned else verdict.reason
-
-
-def _criterion(X: FloatMatrix, Y: FloatMatrix, rows: IntVector, frequent: int, criterion: str) -> float:
-    return float(getattr(measure(X[rows], Y[:frequent]), criterion))
-
-
-def _found(one: Alignment, src: Space, tgt: Space, pairs: IntVector, progress: Progress) -> float:
-    """P@1 of these pairs by CSLS."""
-    lexicon = Lexicon([(src.words[i], tgt.words[j]) for i, j in pairs], src.lang, tgt.lang)
-    spaces = one.transform(src, "src"), one.transform(tgt, "tgt")
-    return bli(*spaces, lexicon, ks=(1,), bootstrap=0, progress=progress)[0].value
-
-
 def _ordered(lang: str, space: Space) -> Space:
     """By that name, most frequent words first."""
     return dataclasses.replace(space.most_frequent(len(space)), lang=lang)
 
 
-def _unaligned(method: Aligner) -> Aligner:
-    """The same normalisation and no map."""
-    return Identity(normalise=method.normalise)
-
-
-def _tested(
-    src: Space, tgt: Space, alignment: Alignment, method: Aligner, test: Lexicon, progress: Progress
-) -> dict[str, dict[str, float | int | None]]:
-    """P@1 both ways; `test` goes from the pivot (tgt) to the language (src)."""
-    states = {"raw": (src, tgt)}
-    for name, one in (("before", _unaligned(method).fit(src, tgt)), ("after", alignment)):
-        states[name] = (one.transform(src, "src"), one.transform(tgt, "tgt"))
-    figures: dict[str, dict[str, float | int | None]] = {}
-    for there in (True, False):
-        figure: dict[str, float | int | None] = {}
-        for name, (of_src, of_tgt) in states.items():
-            sides = (of_tgt, of_src, test) if there else (of_src, of_tgt, test.invert())
-            result = bli(*sides, ks=(1,), bootstrap=0, progress=progress)[0]
-            figure |= {name: result.value, "n": result.n}
-        figures[f"{tgt.lang}-{src.lang}" if there else f"{src.lang}-{tgt.lang}"] = figure
-    return figures
-
-
 def _earlier(place: Path | None, key: str) -> tuple[StaticChoice, Alignment] | None:
     if place is None:
         return None
-    kept = earlier_run(place / _CHOICE, key)
+    choice = earlier_record(place / _CHOICE, key, StaticChoice)
     try:
-        return None if kept is None else (StaticChoice.from_record(kept["choice"]), Alignment.load(place / _ALIGNMENT))
-    except (IsoglotError, KeyError, TypeError):
+        return None if choice is None else (choice, Alignment.load(place / _ALIGNMENT))
+    except IsoglotError:
         return None  # damaged: made again
 
 
@@ -311,17 +200,6 @@ def remove_work(work: str | Path) -> None:
     for place in Path(work).glob("*/"):
         remove_kept(place, (_ALIGNMENT, _CHECKPOINT, _CHOICE))
     remove_kept(work, ())
-
-
-def _key(settings: Mapping[str, Any], lang: str, pivot: str, *spaces: Space) -> str:
-    own = {name: value[lang] if name in ("inducers", "criteria") else value for name, value in settings.items()}
-    own |= {"pivot": pivot, "isoglot": isoglot.__version__}
-    what = json.dumps([own, [space.fingerprint() for space in spaces]], sort_keys=True)
-    return hashlib.sha256(what.encode()).hexdigest()[:16]
-
-
-def _named(inducer: str | Aligner) -> Any:
-    return inducer if isinstance(inducer, str) else {"method": inducer.method.name, **dataclasses.asdict(inducer)}
 
 
 def _check(
@@ -349,13 +227,13 @@ def _check(
     if given and pivot not in given:
         raise ConfigError(f"vectors to induce the dictionary on are missing for the pivot {pivot!r}")
     if criterion is not None and criterion not in CRITERIA:
-        raise ConfigError(f"unknown criterion {criterion!r}", remedy=f"choose one of: {', '.join(CRITERIA)}")
+        raise unknown("criterion", criterion, CRITERIA)
     without = [lang for lang in others if lang not in (given or {})]
     if criterion == BY_DICTIONARY and without:
         raise ConfigError(
             f"{criterion} needs other vectors to induce the dictionary on, and {without[0]} has none",
             where="criterion",
-            remedy="give them (--from-vectors), or choose semantic",
+            remedy="give `dictionary_from`, or choose semantic",
         )
     if frequent < MIN_PAIRS:
         raise ConfigError(f"must be at least {MIN_PAIRS}, not {frequent}", where="frequent")

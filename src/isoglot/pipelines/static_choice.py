@@ -8,7 +8,9 @@ from typing import Any
 
 from isoglot.pipelines.induction import Induction
 
-__all__ = ["StaticChoice"]
+__all__ = ["Figures", "StaticChoice"]
+
+Figures = Mapping[str, float | int | None]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +31,7 @@ class StaticChoice:
     aligned: bool
     chance: str | None = None
     told: bool = False
-    bli: Mapping[str, Mapping[str, float | int | None]] = dataclasses.field(default_factory=dict)
+    bli: Mapping[str, Figures] = dataclasses.field(default_factory=dict)
 
     @property
     def note(self) -> str:
@@ -49,9 +51,3 @@ class StaticChoice:
     def record(self) -> dict[str, Any]:
         """For JSON."""
         return {**dataclasses.asdict(self), "note": self.note}
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> StaticChoice:
-        """The way back from `record`."""
-        fields = {name: value for name, value in record.items() if name != "note"}
-        return cls(**{**fields, "induction": Induction(**fields["induction"])})

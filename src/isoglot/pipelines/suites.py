@@ -1,12 +1,11 @@
-"""Named lists of methods that a paper compares, for `isoglot compare --suite`."""
+"""Named lists of methods that a paper compares, for `isoglot compare`."""
 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Mapping, Sequence
 
-from isoglot.errors import ConfigError
+from isoglot.suggest import choose
 
 __all__ = ["SUITES", "Suite", "suite"]
 
@@ -51,8 +50,4 @@ def suite(name: str) -> Suite:
     >>> len(suite("density").methods) + len(suite("density").missing)
     16
     """
-    if name not in SUITES:
-        near = difflib.get_close_matches(name, SUITES, n=1)
-        remedy = f"did you mean {near[0]!r}?" if near else f"known suites: {', '.join(SUITES)}"
-        raise ConfigError(f"unknown suite {name!r}", remedy=remedy)
-    return SUITES[name]
+    return choose("suite", name, SUITES)

@@ -1,9 +1,11 @@
-"""Evaluations, one a file. Each returns `Result`s: a figure with its denominator, coverage, interval and items."""
+"""Evaluations, one a file. Each returns `Results`: figures with their denominator, coverage, interval and items."""
 
 from isoglot.tasks.bli import bli as bli
 from isoglot.tasks.cbli import cbli as cbli
+from isoglot.tasks.evaluate import as_lexicon as as_lexicon, evaluate as evaluate
+from isoglot.tasks.registry import named_task as named_task, task as task, tasks as tasks
 from isoglot.tasks.resampling import percentile_interval as percentile_interval, resampled_counts as resampled_counts
-from isoglot.tasks.result import Result as Result
+from isoglot.tasks.result import Result as Result, Results as Results
 from isoglot.tasks.rfeval import (
     content_words as content_words,
     rfeval as rfeval,

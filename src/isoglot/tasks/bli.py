@@ -24,19 +24,21 @@ from isoglot.errors import ConfigError, LexiconError, ShapeError
 from isoglot.lexicons import Lexicon, check_direction, frequency_ranks
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
-from isoglot.tasks.result import Result
-from isoglot.tasks.significance import bootstrap_intervals
+from isoglot.tasks.registry import task
+from isoglot.tasks.result import Results
+from isoglot.tasks.significance import ItemFigure, means_of_items
 
 if TYPE_CHECKING:
     from isoglot.aligned import RerankedRetriever
     from isoglot.retrieval import Retriever
 
-__all__ = ["MRR_DEPTH", "bli"]
+__all__ = ["MRR_DEPTH", "bli", "checked_depths"]
 
 #: Gold targets further down than this add nothing to the mean reciprocal rank (each would add less than .01).
 MRR_DEPTH = 100
 
 
+@task("bli", "translation of words")
 def bli(
     src: Space,
     tgt: Space,
@@ -53,7 +55,7 @@ def bli(
     bootstrap: int = 1000,
     threads: int | None = None,
     progress: Progress = silent,
-) -> list[Result]:
+) -> Results:
     """P@k and MRR of word translation from `src` to `tgt`, over the whole target vocabulary.
 
     Args:
@@ -85,7 +87,7 @@ def bli(
     full P@1 1.0 3
     full MRR 1.0 3
     """
-    depths = _checked_depths(ks)
+    depths = checked_depths(ks)
     if identical not in ("keep", "remove"):
         raise ConfigError(f"identical must be 'keep' or 'remove', not {identical!r}")
     if src.dim != tgt.dim:
@@ -140,10 +142,10 @@ def bli(
     items = _items(lexicon, src, answers)
     in_vocabulary = [item for item in items if item.record["status"] == "asked"]
     coverage = len(asked) / len(lexicon.by_source)
-    results = []
+    results = Results()
     for denominator, chosen in (("in-vocabulary", in_vocabulary), ("full", items)):
-        protocol = {"denominator": denominator, **settings}
-        results += _figures(chosen, depths, coverage, protocol, bootstrap, seed)
+        figures = _figures(chosen, depths, {"denominator": denominator, **settings})
+        results += means_of_items("bli", figures, coverage=coverage, bootstrap=bootstrap, seed=seed)
     return results
 
 
@@ -190,44 +192,30 @@ def _items(lexicon: Lexicon, src: Space, answers: dict[str, _Answer]) -> list[_I
     return items
 
 
-def _figures(
-    items: list[_Item],
-    depths: tuple[int, ...],
-    coverage: float,
-    protocol: dict[str, Any],
-    bootstrap: int,
-    seed: int,
-) -> list[Result]:
+def _figures(items: list[_Item], depths: tuple[int, ...], protocol: dict[str, Any]) -> list[ItemFigure]:
     ranks = np.array([item.rank for item in items], dtype=np.int64)
     right = ranks > 0
-    columns = [right & (ranks <= k) for k in depths]
-    reciprocal = np.where(right & (ranks <= MRR_DEPTH), 1.0 / np.maximum(ranks, 1), 0.0)
-    values = np.column_stack([*columns, reciprocal]).astype(np.float64)  # (items, figures)
-    intervals = bootstrap_intervals(values, repeats=bootstrap, seed=seed) if bootstrap else None
-    results = []
-    for column, metric in enumerate([*(f"P@{k}" for k in depths), "MRR"]):
-        results.append(
-            Result(
-                task="bli",
-                metric=metric,
-                value=float(values[:, column].mean()),
-                n=len(items),
-                coverage=coverage,
-                protocol=protocol,
-                interval=None if intervals is None else (float(intervals[column, 0]), float(intervals[column, 1])),
-                per_item=[
-                    {**item.record, "value": float(value), "hit": bool(value > 0)}
-                    for item, value in zip(items, values[:, column], strict=True)
-                ],
-            )
+    columns = {f"P@{k}": right & (ranks <= k) for k in depths}
+    columns["MRR"] = np.where(right & (ranks <= MRR_DEPTH), 1.0 / np.maximum(ranks, 1), 0.0)
+    return [
+        ItemFigure(
+            metric,
+            values,
+            [
+                {**item.record, "value": float(value), "hit": bool(value > 0)}
+                for item, value in zip(items, values, strict=True)
+            ],
+            protocol,
         )
-    return results
+        for metric, values in columns.items()
+    ]
 
 
-def _checked_depths(ks: Sequence[int]) -> tuple[int, ...]:
+def checked_depths(ks: Sequence[int]) -> tuple[int, ...]:
+    """The depths at which precision is taken, each once."""
     depths = tuple(dict.fromkeys(int(k) for k in ks))
     if not depths or min(depths) < 1:
-        raise ConfigError(f"ks must be positive numbers, not {list(ks)!r}")
+        raise ConfigError(f"must be positive numbers, not {list(ks)!r}", where="ks")
     return depths
 
 

@@ -17,13 +17,16 @@ import numpy.typing as npt
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.progress import Progress, silent
 from isoglot.spaces import IntVector, Space, parse_occurrence
+from isoglot.tasks.bli import checked_depths
+from isoglot.tasks.registry import task
 from isoglot.tasks.resampling import checked_repeats
-from isoglot.tasks.result import Result
-from isoglot.tasks.significance import bootstrap_intervals
+from isoglot.tasks.result import Results
+from isoglot.tasks.significance import ItemFigure, means_of_items
 
 __all__ = ["cbli"]
 
 
+@task("cbli", "translation of words in their sentences")
 def cbli(
     src: Space,
     tgt: Space,
@@ -38,7 +41,7 @@ def cbli(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress = silent,
-) -> list[Result]:
+) -> Results:
     """P@k of occurrences of `src` looked up among the target occurrences in `pairs`.
 
     Args:
@@ -65,9 +68,7 @@ def cbli(
     P@1 word 1.0 2
     P@1 occurrence 1.0 2
     """
-    depths = tuple(dict.fromkeys(int(k) for k in ks))
-    if not depths or min(depths) < 1:
-        raise ConfigError(f"must be positive numbers, not {list(ks)!r}", where="ks")
+    depths = checked_depths(ks)
     if limit is not None and limit < 1:
         raise ConfigError(f"must be at least 1, or None for all pairs, not {limit}", where="limit")
     repeats = checked_repeats(bootstrap)
@@ -137,34 +138,19 @@ def cbli(
         "bootstrap": repeats,
         "seed": seed,
     }
-    return _figures(columns, records, protocol, repeats, seed)
-
-
-def _figures(
-    columns: dict[str, npt.NDArray[np.bool_]],
-    records: list[dict[str, Any]],
-    protocol: dict[str, Any],
-    repeats: int,
-    seed: int,
-) -> list[Result]:
-    values = np.column_stack(list(columns.values())).astype(np.float64)  # (pairs, figures)
-    intervals = bootstrap_intervals(values, repeats=repeats, seed=seed) if repeats else None
-    return [
-        Result(
-            task="cbli",
-            metric=metric,
-            value=float(values[:, column].mean()),
-            n=len(records),
-            coverage=1.0,
-            protocol=protocol,
-            interval=None if intervals is None else (float(intervals[column, 0]), float(intervals[column, 1])),
-            per_item=[
+    figures = [
+        ItemFigure(
+            metric,
+            values,
+            [
                 {**record, "value": float(value), "hit": bool(value)}
-                for record, value in zip(records, values[:, column], strict=True)
+                for record, value in zip(records, values, strict=True)
             ],
+            protocol,
         )
-        for column, metric in enumerate(columns)
+        for metric, values in columns.items()
     ]
+    return means_of_items("cbli", figures, coverage=1.0, bootstrap=repeats, seed=seed)
 
 
 def _drawn(pairs: IntVector, limit: int | None, seed: int) -> tuple[int, IntVector]:

@@ -18,9 +18,11 @@ import numpy.typing as npt
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.progress import Progress, silent
 from isoglot.strings import check_list
+from isoglot.suggest import unknown
 from isoglot.tasks._correlations import METRICS, correlate
+from isoglot.tasks.registry import task
 from isoglot.tasks.resampling import checked_repeats, percentile_interval
-from isoglot.tasks.result import Result
+from isoglot.tasks.result import Result, Results
 
 __all__ = ["GROUND_COSTS", "content_words", "rfeval", "word_mover_scores"]
 
@@ -84,7 +86,7 @@ def word_mover_scores(
     [-1.0]
     """
     if cost not in GROUND_COSTS:
-        raise ConfigError(f"unknown ground cost {cost!r}", where="cost", remedy=f"choose {' or '.join(GROUND_COSTS)}")
+        raise unknown("ground cost", cost, GROUND_COSTS, where="cost")
     if ngram < 1:
         raise ConfigError(f"must be at least 1, not {ngram}", where="ngram")
     if len(src) != len(hyp):
@@ -125,6 +127,7 @@ def _units(vectors: npt.ArrayLike, ngram: int, where: str) -> Matrix:
     return np.asarray(words / np.where(norms > 0, norms, 1.0))
 
 
+@task("rfeval", "scores of translations against human judgement")
 def rfeval(
     scores: npt.ArrayLike,
     human: npt.ArrayLike,
@@ -133,7 +136,7 @@ def rfeval(
     protocol: Mapping[str, Any] | None = None,
     bootstrap: int = 1000,
     seed: int = 0,
-) -> list[Result]:
+) -> Results:
     """Pearson (the primary figure) and Kendall's tau-b of scores with human judgement, over segments.
 
     Args:
@@ -168,7 +171,7 @@ def rfeval(
         "bootstrap": repeats,
         "seed": seed,
     }
-    results = []
+    results = Results()
     for column, metric in enumerate(METRICS):
         records = [record for part in parts for record in part.records(column, len(given) / len(parts))]
         records.sort(key=lambda record: int(record["index"]))

@@ -8,15 +8,17 @@ right-or-wrong items is the exact McNemar test.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import InputError
-from isoglot.tasks.result import Result
+from isoglot.tasks.resampling import checked_repeats
+from isoglot.tasks.result import Result, Results
 
-__all__ = ["PairedTest", "bootstrap_intervals", "p_text", "paired_test"]
+__all__ = ["ItemFigure", "PairedTest", "bootstrap_intervals", "means_of_items", "p_text", "paired_test"]
 
 # Resampled values held at once; 4 million float64 are 32 MB.
 _BLOCK = 1 << 22
@@ -88,6 +90,35 @@ def bootstrap_intervals(
             means[start : start + block, column] = matrix[:, column][drawn].mean(axis=1)
     tail = (1 - level) / 2
     return np.asarray(np.quantile(means, [tail, 1 - tail], axis=0).T)
+
+
+class ItemFigure(NamedTuple):
+    """A figure that is the mean of its items' values (n,), with a record of each item."""
+
+    metric: str
+    values: npt.NDArray[Any]
+    items: Sequence[Mapping[str, Any]]
+    protocol: Mapping[str, Any]
+
+
+def means_of_items(task: str, figures: Sequence[ItemFigure], *, coverage: float, bootstrap: int, seed: int) -> Results:
+    """Results of figures over the same items, which share the resamples of their intervals."""
+    values = np.column_stack([figure.values for figure in figures]).astype(np.float64)  # (n, figures)
+    repeats = checked_repeats(bootstrap)
+    intervals = bootstrap_intervals(values, repeats=repeats, seed=seed).tolist() if repeats else [None] * len(figures)
+    return Results(
+        Result(
+            task,
+            figure.metric,
+            value=float(values[:, column].mean()),
+            n=len(values),
+            coverage=coverage,
+            protocol=figure.protocol,
+            interval=None if interval is None else tuple(interval),
+            per_item=figure.items,
+        )
+        for column, (figure, interval) in enumerate(zip(figures, intervals, strict=True))
+    )
 
 
 def paired_test(

@@ -24,8 +24,9 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.strings import one_or_many
 from isoglot.tasks._similarity_figures import METRICS, similarity_figures
+from isoglot.tasks.registry import task
 from isoglot.tasks.resampling import checked_repeats, percentile_interval
-from isoglot.tasks.result import Result
+from isoglot.tasks.result import Result, Results
 from isoglot.tasks.similarity_sets import WordPair
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _DIGITS = 9
 Vector = npt.NDArray[np.float64]
 
 
+@task("similarity", "cosines of words against human judgement")
 def similarity(
     pairs: Sequence[WordPair],
     src: Space,
@@ -48,7 +50,7 @@ def similarity(
     missing: float | None = None,
     bootstrap: int = 1000,
     seed: int = 0,
-) -> list[Result]:
+) -> Results:
     """Harmonic mean (the primary figure), Pearson and Spearman of cosines with people's scores.
 
     Args:
@@ -106,7 +108,7 @@ def similarity(
         "seed": seed,
     }
     stand_in = "the mean of the cosines found" if missing is None else missing
-    results = []
+    results = Results()
     for denominator, treatment, rows in (
         ("in-vocabulary", "left out", np.flatnonzero(found)),
         ("full", stand_in, np.arange(len(pairs))),

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import difflib
 import importlib.util
 import math
 import re
 from pathlib import Path
 
 from isoglot.errors import ConfigError, FormatError, InputError, MissingExtraError
+from isoglot.suggest import choose
 from isoglot.text import read_lines
 
 __all__ = ["SIMILARITY_SETS", "WordPair", "read_similarity", "similarity_set"]
@@ -70,15 +70,12 @@ def similarity_set(name: str) -> list[WordPair]:
     >>> pair.word1, pair.word2, pair.score
     ('old', 'new', 1.58)
     """
-    if name not in SIMILARITY_SETS:
-        near = difflib.get_close_matches(name, SIMILARITY_SETS, n=1, cutoff=0.5)
-        known = f"there are: {', '.join(SIMILARITY_SETS)}"
-        raise ConfigError(f"unknown similarity set {name!r}", remedy=f"did you mean {near[0]}?" if near else known)
+    file = choose("similarity set", name, SIMILARITY_SETS)
     # Finding the package does not import it.
     package = importlib.util.find_spec("gensim")
     if package is None or not package.submodule_search_locations:
         raise MissingExtraError("gensim", "gensim", f"the set {name}")
-    path = Path(package.submodule_search_locations[0], "test", "test_data", SIMILARITY_SETS[name])
+    path = Path(package.submodule_search_locations[0], "test", "test_data", file)
     if not path.is_file():
         entry = f"similarity/{name.replace('-', '')}"
         raise InputError(

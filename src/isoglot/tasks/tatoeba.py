@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.errors import ConfigError, InputError, ShapeError
+from isoglot.errors import InputError, ShapeError
 from isoglot.progress import Progress, silent
+from isoglot.suggest import unknown
+from isoglot.tasks.registry import task
 from isoglot.tasks.resampling import checked_repeats
-from isoglot.tasks.result import Result
-from isoglot.tasks.significance import bootstrap_intervals
+from isoglot.tasks.result import Results
+from isoglot.tasks.significance import ItemFigure, means_of_items
 
 __all__ = ["TATOEBA_SCORES", "tatoeba"]
 
@@ -36,6 +38,7 @@ Rows = npt.NDArray[np.int64]
 Texts = Sequence[str]
 
 
+@task("tatoeba", "retrieval of translated sentences")
 def tatoeba(
     X: npt.ArrayLike,
     Y: npt.ArrayLike,
@@ -47,7 +50,7 @@ def tatoeba(
     seed: int = 0,
     threads: int | None = None,
     progress: Progress = silent,
-) -> list[Result]:
+) -> Results:
     """P@1 of sentence retrieval in both directions, over all sentences of the other side.
 
     Args:
@@ -73,14 +76,12 @@ def tatoeba(
     P@1 tgt->src 1.0
     """
     if score not in TATOEBA_SCORES:
-        raise ConfigError(f"unknown score {score!r}", where="score", remedy=f"choose {', '.join(TATOEBA_SCORES)}")
+        raise unknown("score", score, TATOEBA_SCORES, where="score")
     repeats = checked_repeats(bootstrap)
     n = _checked_length(X, Y, sentences)
     there, back = _search(X, Y, score, neighbourhood, threads, progress)
     directions = ("src->tgt", there, sentences), ("tgt->src", back, sentences and (sentences[1], sentences[0]))
     hits = np.column_stack([_hits(found, texts) for _, found, texts in directions])
-    values = np.column_stack([hits.mean(axis=1), hits])  # (n, figures)
-    intervals = bootstrap_intervals(values, repeats=repeats, seed=seed) if repeats else None
     protocol: dict[str, Any] = {"score": score}
     if score != "cosine":
         protocol["neighbourhood"] = neighbourhood
@@ -90,24 +91,13 @@ def tatoeba(
         "bootstrap": repeats,
         "seed": seed,
     }
-    both: list[dict[str, Any]] = [
-        {"index": i, "value": float(value), "hit": bool(value == 1)} for i, value in enumerate(values[:, 0])
-    ]
-    items = [both, *(_records(found, values[:, 1 + i], texts) for i, (_, found, texts) in enumerate(directions))]
-    names = [("P@1", "mean of both"), *((f"P@1 {name}", name) for name, _, _ in directions)]
-    return [
-        Result(
-            task="tatoeba",
-            metric=metric,
-            value=float(values[:, column].mean()),
-            n=n,
-            coverage=1.0,
-            protocol={"direction": direction, **protocol},
-            interval=None if intervals is None else (float(intervals[column, 0]), float(intervals[column, 1])),
-            per_item=items[column],
-        )
-        for column, (metric, direction) in enumerate(names)
-    ]
+    mean = hits.mean(axis=1)
+    both = [{"index": i, "value": value, "hit": value == 1} for i, value in enumerate(mean.tolist())]
+    figures = [ItemFigure("P@1", mean, both, {"direction": "mean of both", **protocol})]
+    for column, (direction, found, texts) in enumerate(directions):
+        items = _records(found, hits[:, column], texts)
+        figures.append(ItemFigure(f"P@1 {direction}", hits[:, column], items, {"direction": direction, **protocol}))
+    return means_of_items("tatoeba", figures, coverage=1.0, bootstrap=repeats, seed=seed)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -205,14 +195,14 @@ def _hits(found: _Found, texts: tuple[Texts, Texts] | None) -> npt.NDArray[np.bo
     return right
 
 
-def _records(found: _Found, values: Vector, texts: tuple[Texts, Texts] | None) -> list[dict[str, Any]]:
+def _records(found: _Found, hits: npt.NDArray[np.bool_], texts: tuple[Texts, Texts] | None) -> list[dict[str, Any]]:
     records = []
     for i, row in enumerate(found.best.tolist()):
         record: dict[str, Any] = {
             "index": i,
             "retrieved": row,
-            "hit": bool(values[i]),
-            "value": float(values[i]),
+            "hit": bool(hits[i]),
+            "value": float(hits[i]),
             "score": round(float(found.score[i]), 6),
             "gold_score": round(float(found.gold[i]), 6),
         }

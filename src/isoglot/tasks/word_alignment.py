@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import InputError, ShapeError
+from isoglot.tasks.registry import task
 from isoglot.tasks.resampling import checked_repeats, percentile_interval, resampled_counts
-from isoglot.tasks.result import Result
+from isoglot.tasks.result import Result, Results
 from isoglot.wordalign import WordLinks
 
 __all__ = ["word_alignment"]
@@ -30,9 +31,10 @@ _METRICS = ("F1", "precision", "recall", "AER")
 Matrix = npt.NDArray[np.float64]
 
 
+@task("word_alignment", "links between words against gold links")
 def word_alignment(
     predicted: Sequence[WordLinks], gold: Sequence[WordLinks], *, bootstrap: int = 1000, seed: int = 0
-) -> list[Result]:
+) -> Results:
     """F1 (the primary figure), precision, recall and AER of the links found in each sentence pair.
 
     Args:
@@ -76,7 +78,7 @@ def word_alignment(
     records: list[dict[str, Any]] = [
         {"index": i, **dict(zip(_COUNTS, row, strict=True))} for i, row in enumerate(counts.astype(int).tolist())
     ]
-    return [
+    return Results(
         Result(
             task="word_alignment",
             metric=metric,
@@ -90,7 +92,7 @@ def word_alignment(
             ],
         )
         for column, metric in enumerate(_METRICS)
-    ]
+    )
 
 
 def _counts(predicted: WordLinks, gold: WordLinks) -> tuple[int, ...]:
