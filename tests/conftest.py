@@ -97,15 +97,13 @@ def run_program(*args: object, stdin: str = "", cwd: Path | None = None) -> tupl
     before = Path.cwd()
     given = io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8")), "utf-8")
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
-    with (
-        mock.patch.multiple(sys, argv=["isoglot", *map(str, args)], stdin=given, stdout=out, stderr=err),
-        pytest.raises(SystemExit) as ended,
-    ):
-        os.chdir(cwd or before)
-        try:
-            main()
-        finally:
-            os.chdir(before)
+    os.chdir(cwd or before)
+    try:
+        with mock.patch.multiple(sys, argv=["isoglot", *map(str, args)], stdin=given, stdout=out, stderr=err):
+            with pytest.raises(SystemExit) as ended:
+                main()
+    finally:
+        os.chdir(before)
     said = [stream.buffer.getvalue().decode("utf-8", "surrogateescape") for stream in (out, err)]
     return int(ended.value.code or 0), said[0], said[1]
 
