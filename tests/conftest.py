@@ -98,10 +98,10 @@ def run_program(*args: object, stdin: str = "", cwd: Path | None = None) -> tupl
     given = io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8")), "utf-8")
     out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
     os.chdir(cwd or before)
+    streams = mock.patch.multiple(sys, argv=["isoglot", *map(str, args)], stdin=given, stdout=out, stderr=err)
     try:
-        with mock.patch.multiple(sys, argv=["isoglot", *map(str, args)], stdin=given, stdout=out, stderr=err):
-            with pytest.raises(SystemExit) as ended:
-                main()
+        with streams, pytest.raises(SystemExit) as ended:
+            main()
     finally:
         os.chdir(before)
     said = [stream.buffer.getvalue().decode("utf-8", "surrogateescape") for stream in (out, err)]
