@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -88,19 +90,27 @@ def text_files(lines, tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.fixture
-def command(monkeypatch, capsys):
-    """Run `isoglot ARGS` in this process, which need not load torch once more: exit code, output and errors."""
+def run_program(*args: object, stdin: str = "", cwd: Path | None = None) -> tuple[int, str, str]:
+    """Run `isoglot ARGS` in this process, which need not load anything once more: exit code, output and errors."""
     from isoglot.cli import main
 
-    def run(*args: object) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["isoglot", *map(str, args)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
+    before = Path.cwd()
+    given = io.TextIOWrapper(io.BytesIO(stdin.encode("utf-8")), "utf-8")
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="", write_through=True) for _ in range(2))
+    os.chdir(cwd or before)
+    streams = mock.patch.multiple(sys, argv=["isoglot", *map(str, args)], stdin=given, stdout=out, stderr=err)
+    try:
+        with streams, pytest.raises(SystemExit) as ended:
             main()
-        return (int(ended.value.code or 0), *capsys.readouterr())
+    finally:
+        os.chdir(before)
+    said = [stream.buffer.getvalue().decode("utf-8", "surrogateescape") for stream in (out, err)]
+    return int(ended.value.code or 0), said[0], said[1]
 
-    return run
+
+@pytest.fixture(scope="session")
+def command() -> Callable[..., tuple[int, str, str]]:
+    return run_program
 
 
 @pytest.fixture(scope="session")

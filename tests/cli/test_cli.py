@@ -23,11 +23,11 @@ def only_json(done):
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_help_has_examples(isoglot, command):
-    done = isoglot(*command, "--help")
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_has_examples(isoglot, words):
+    done = isoglot(*words, "--help")
     assert done.returncode == 0
-    assert f"isoglot {' '.join(command)}" in done.stdout.split("Examples")[1] or command == ["data", "path"]
+    assert f"isoglot {' '.join(words)}" in done.stdout.split("Examples")[1] or words == ["data", "path"]
 
 
 def test_align_leaves_a_readable_folder_with_figures(aligned):

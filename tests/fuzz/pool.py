@@ -26,8 +26,6 @@ __all__ = ["in_child", "run_all"]
 
 #: Seconds that one case may take. Reading a specimen takes milliseconds, unpacking a bomb seconds.
 SECONDS = 30.0
-#: Of one that waits for a pipe which nobody writes to, as nothing else takes time there.
-SECONDS_OF_A_PIPE = 8.0
 #: What a worker may take to read a specimen as it is, before the first case of a target.
 SECONDS_OF_A_SPECIMEN = 60.0
 #: Bytes of address space that a worker may take beyond what it has when it starts.
@@ -142,7 +140,9 @@ def _limit(worker: _Worker) -> tuple[float, float]:
         noted = 0.0
     if noted < worker.began:  # of the case before, or none: the specimen itself is read, imported for, compiled for
         return SECONDS + SECONDS_OF_A_SPECIMEN, worker.began
-    return SECONDS_OF_A_PIPE if _noted(worker.folder).endswith("kind fifo") else SECONDS, noted
+    if _noted(worker.folder).endswith("kind fifo"):  # nothing else takes time there
+        return TARGETS[(worker.case or "").partition(":")[0]].patience, noted
+    return SECONDS, noted
 
 
 def _alive(worker: _Worker) -> bool:

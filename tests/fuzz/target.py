@@ -31,6 +31,7 @@ class Target:
         warm: whether reading compiles something, which is done once before workers are forked.
         hand: only these cases made by hand, if any are named.
         victims: the files that are mutated, as patterns; others of the folder stay as they are.
+        patience: seconds that a case may take which waits for a pipe that nobody writes to.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Target:
     warm: bool = False
     hand: tuple[str, ...] = ()
     victims: tuple[str, ...] = ("**/*",)
+    patience: float = 8.0
 
     def files(self, folder: Path) -> list[Path]:
         """The files of a specimen that may be mutated, in a fixed order."""

@@ -51,7 +51,7 @@ def _fill() -> None:
 
 target("self-crash", "self", _make, _defect(_break))
 target("self-death", "self", _make, _defect(lambda: os.kill(os.getpid(), signal.SIGSEGV)))
-target("self-hang", "self", _make, _defect(_hang), hand=("fifo",))
+target("self-hang", "self", _make, _defect(_hang), hand=("fifo",), patience=1.5)
 target("self-memory", "self", _make, _defect(_fill))
 target("self-silent", "self", _make, _defect(lambda: check_finite([np.nan])))
 target("self-cache", "self", _make, _defect(lambda: 1), exact=True)

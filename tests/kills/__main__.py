@@ -8,6 +8,7 @@ python -m tests.kills --case align:old:at:12:before
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 import tempfile
@@ -26,11 +27,12 @@ def main() -> int:
         options.only.split(",") if options.only else [options.case.split(":")[0]] if options.case else list(SCENARIOS)
     )
     hooks.watch_libc()  # before anything of Isoglot binds a function of the C library
-    _warm()
+    inputs = {one for name in names for one in SCENARIOS[name].inputs}
+    _warm(torch="encoder" in inputs or any(name.startswith("export") for name in names))
     failures = 0
     with tempfile.TemporaryDirectory(prefix="isoglot-kills-") as place:
         scratch = Path(place)
-        _in_child(scratch / "inputs")
+        _in_child(scratch / "inputs", *inputs)
         trials: list[Trial] = []
         for name in names:
             trial = measure(SCENARIOS[name], scratch)
@@ -63,29 +65,25 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _warm() -> None:
+def _warm(*, torch: bool) -> None:
     """Import what commands need, once; each of them runs in a process forked from here."""
-    import accelerate
-    import sentence_transformers
-    import torch
-    import transformers
-
-    import isoglot.cli
-    import isoglot.distill
-    import isoglot.joint
-    import isoglot.pipelines.finetune
-    import isoglot.reproductions.static_contextual.stages
-    import isoglot.simulate
-
-    torch.set_num_threads(1)
-    assert all((accelerate, sentence_transformers, transformers, isoglot))
+    modules = ["numba", "pydantic", "rich.progress", "scipy.linalg", "scipy.spatial", "scipy.stats"]
+    modules += ["isoglot.cli.align", "isoglot.cli.inputs", "isoglot.distill", "isoglot.joint", "isoglot.simulate"]
+    modules += ["isoglot.pipelines", "isoglot.retrieval.exact"]
+    if torch:
+        modules += ["accelerate", "sentence_transformers", "torch", "transformers", "isoglot.pipelines.finetune"]
+        modules += ["isoglot.reproductions.static_contextual.stages"]
+    for module in modules:
+        importlib.import_module(module)
+    if torch:
+        sys.modules["torch"].set_num_threads(1)
 
 
-def _in_child(folder: Path) -> None:
+def _in_child(folder: Path, *names: str) -> None:
     child = os.fork()
     if child == 0:
         try:
-            make_inputs(folder)
+            make_inputs(folder, *names)
             os._exit(0)
         except BaseException:
             import traceback

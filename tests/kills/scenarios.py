@@ -54,21 +54,40 @@ class Scenario:
                 shutil.copy2(source, work / name)
 
 
-def make_inputs(folder: Path) -> None:
-    """Vectors, texts, an encoder, distilled vectors and a package: all that any scenario reads."""
+def make_inputs(folder: Path, *names: str) -> None:
+    """Vectors, texts, an encoder, distilled vectors and a package: all that any scenario reads, or these only."""
+    folder.mkdir(parents=True)
+    for make in _INPUTS:
+        if not names or set(_INPUTS[make]) & set(names):
+            make(folder)
+
+
+def _make_vectors(folder: Path) -> None:
     from isoglot.distill.distilling import KIND as DISTILLED
-    from isoglot.simulate import simulate_encoder, simulate_pair, simulate_parallel, simulate_texts
+    from isoglot.simulate import simulate_pair
     from isoglot.spaces import Space
 
-    folder.mkdir(parents=True)
     pair = simulate_pair(n_words=200, dim=8, noise=0.3, seed=1)
     for lang, space in (("north", pair.src), ("south", pair.tgt), ("east", pair.tgt)):
         Space(lang, space.words, space.vectors, space.counts).save(folder / f"{lang}.vec")
     pair.lexicon.save(folder / "pairs.txt")
     pair.lexicon.invert().save(folder / "pairs2.txt")
-    texts = simulate_texts(600, 60, shared=6)
+    with DISTILLED.replacing(folder / "static") as place:
+        for lang, space in (("north", pair.src), ("south", pair.tgt)):
+            Space(lang, space.words, space.vectors, space.counts).save(place / f"{lang}.safetensors")
+        DISTILLED.write_manifest(place, {"languages": {"north": {}, "south": {}}})
+
+
+def _make_texts(folder: Path) -> None:
+    from isoglot.simulate import simulate_texts
+
     (folder / "texts").mkdir()
-    texts.save(folder / "texts")
+    simulate_texts(600, 60, shared=6).save(folder / "texts")
+
+
+def _make_encoder(folder: Path) -> None:
+    from isoglot.simulate import simulate_encoder, simulate_parallel
+
     parallel = simulate_parallel(sentences=200, words=30, seed=3)
     (folder / "parallel").mkdir()
     for lang, side in (("north", parallel.src), ("south", parallel.tgt)):
@@ -76,22 +95,22 @@ def make_inputs(folder: Path) -> None:
         (folder / "parallel" / f"{lang}.txt").write_text("".join(lines), "utf-8")
     pairs = [f"{' '.join(a)}\t{' '.join(b)}\n" for a, b in zip(parallel.src, parallel.tgt, strict=True)]
     (folder / "parallel" / "both.tsv").write_text("".join(pairs), "utf-8")
-    simulate_encoder(
-        folder / "encoder",
-        {"north": parallel.src[:100], "south": parallel.tgt[100:]},
-        layers=2,
-        width=16,
-        heads=2,
-        steps=2,
-    )
-    with DISTILLED.replacing(folder / "static") as place:
-        for lang, space in (("north", pair.src), ("south", pair.tgt)):
-            Space(lang, space.words, space.vectors, space.counts).save(place / f"{lang}.safetensors")
-        DISTILLED.write_manifest(place, {"languages": {"north": {}, "south": {}}})
+    texts = {"north": parallel.src[:100], "south": parallel.tgt[100:]}
+    simulate_encoder(folder / "encoder", texts, layers=2, width=16, heads=2, steps=2)
+
+
+def _make_package(folder: Path) -> None:
     (folder / "packages").mkdir()
     (folder / "packages" / PACKAGE).write_bytes(_package())
 
 
+#: What writes which inputs.
+_INPUTS = {
+    _make_vectors: ("north.vec", "south.vec", "east.vec", "pairs.txt", "pairs2.txt", "static"),
+    _make_texts: ("texts",),
+    _make_encoder: ("parallel", "encoder"),
+    _make_package: ("packages",),
+}
 PACKAGE = "invented_vectors-1.0-py3-none-any.whl"
 
 

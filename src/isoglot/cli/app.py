@@ -1,44 +1,88 @@
-"""The commands of `isoglot`, gathered."""
+"""The commands of `isoglot`: where each of them is."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
 import isoglot
-from isoglot.cli import (
-    align,
-    audit,
-    compare,
-    contextual,
-    data,
-    distill,
-    evaluate,
-    evaluate_contextual,
-    evaluate_similarity,
-    files,
-    inspect,
-    joint,
-    methods,
-    project,
-    reproduce,
-    reproduce_contextual,
-    reproduce_finetune,
-    reproduce_static,
-    simulate,
-    static_align,
-    text,
-    train,
-    translate,
-    wordalign,
-)
+from isoglot.cli.commands import Group
 from isoglot.cli.outputs import release_outputs
 
 __all__ = ["app"]
 
+
+class _Root(Group):
+    table: ClassVar[dict[str, str]] = {
+        "align": "align:align",
+        "translate": "translate:translate_words",
+        "lexicon": "translate:lexicon",
+        "evaluate": "app:_Evaluate",
+        "contextual": "app:_Contextual",
+        "wordalign": "wordalign:wordalign",
+        "project": "project:project",
+        "audit": "audit:audit",
+        "distill": "distill:distill",
+        "static-align": "static_align:static_align",
+        "joint": "joint:Joint",
+        "text": "text:prepare_texts",
+        "train": "train:Train",
+        "compare": "compare:compare_methods",
+        "inspect": "inspect:inspect_spaces",
+        "simulate": "simulate:simulate_languages",
+        "reproduce": "app:_Reproduce",
+        "info": "files:info",
+        "convert": "files:convert",
+        "export": "files:export",
+        "methods": "methods:methods_table",
+        "data": "app:_Data",
+        "demo": "align:demo",
+    }
+
+
+class _Evaluate(Group):
+    """Measure how good an alignment is."""
+
+    table: ClassVar[dict[str, str]] = {
+        "bli": "evaluate:bilingual_lexicon_induction",
+        "tatoeba": "evaluate_contextual:tatoeba",
+        "cbli": "evaluate_contextual:cbli",
+        "word-alignment": "evaluate_contextual:word_alignment",
+        "rfeval": "evaluate_contextual:rfeval",
+        "similarity": "evaluate_similarity:similarity",
+    }
+
+
+class _Contextual(Group):
+    """Words in context as vectors, and encoders aligned across languages."""
+
+    table: ClassVar[dict[str, str]] = {"extract": "contextual:extract", "align": "contextual:align"}
+
+
+class _Reproduce(Group):
+    """Run a paper's experiments again and write a page with its claims, each shown or not shown."""
+
+    table: ClassVar[dict[str, str]] = {
+        "density": "reproduce:density",
+        "contextual": "reproduce_contextual:contextual",
+        "word-alignment": "reproduce_contextual:word_alignment",
+        "rfeval": "reproduce_contextual:rfeval",
+        "finetune": "reproduce_finetune:finetune",
+        "static-contextual": "reproduce_static:static_contextual",
+    }
+    several = ("--text", "--lexicon", "--from-vectors", "--distill", "--set", "--fresh", "--encoder-set")
+
+
+class _Data(Group):
+    """Real data by name: vectors, lexicons, parallel text."""
+
+    table: ClassVar[dict[str, str]] = {"list": "data:list_entries", "get": "data:get", "path": "data:path"}
+
+
 app = typer.Typer(
     name="isoglot",
+    cls=_Root,
     help="Put languages into one vector space, measure how well they fit, and make the result useful.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -56,44 +100,3 @@ def root(
     if version:
         typer.echo(f"isoglot {isoglot.__version__}")
         raise typer.Exit
-
-
-app.command("align")(align.align)
-app.command("translate")(translate.translate_words)
-app.command("lexicon")(translate.lexicon)
-for name, task in (
-    ("tatoeba", evaluate_contextual.tatoeba),
-    ("cbli", evaluate_contextual.cbli),
-    ("word-alignment", evaluate_contextual.word_alignment),
-    ("rfeval", evaluate_contextual.rfeval),
-    ("similarity", evaluate_similarity.similarity),
-):
-    evaluate.app.command(name)(task)
-app.add_typer(evaluate.app, name="evaluate")
-app.add_typer(contextual.app, name="contextual")
-app.command("wordalign")(wordalign.wordalign)
-app.command("project")(project.project)
-app.command("audit")(audit.audit)
-app.command("distill")(distill.distill)
-app.command("static-align")(static_align.static_align)
-app.add_typer(joint.app, name="joint")
-app.command("text")(text.prepare_texts)
-app.add_typer(train.app, name="train")
-app.command("compare")(compare.compare_methods)
-app.command("inspect")(inspect.inspect_spaces)
-app.command("simulate")(simulate.simulate_languages)
-for name, recipe in (
-    ("contextual", reproduce_contextual.contextual),
-    ("word-alignment", reproduce_contextual.word_alignment),
-    ("rfeval", reproduce_contextual.rfeval),
-    ("finetune", reproduce_finetune.finetune),
-):
-    reproduce.app.command(name)(recipe)
-reproduce.app.command("static-contextual", cls=reproduce_static.SeveralValues)(reproduce_static.static_contextual)
-app.add_typer(reproduce.app, name="reproduce")
-app.command("info")(files.info)
-app.command("convert")(files.convert)
-app.command("export")(files.export)
-app.command("methods")(methods.methods_table)
-app.add_typer(data.app, name="data")
-app.command("demo")(align.demo)

@@ -31,19 +31,11 @@ from isoglot.extras import require
 if TYPE_CHECKING:
     from isoglot.encoders import Estimate
 
-__all__ = ["app"]
+__all__ = ["align", "extract"]
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how much there is to encode and how long it takes.")]
 
-app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
 
-
-@app.callback()
-def contextual() -> None:
-    """Words in context as vectors, and encoders aligned across languages."""
-
-
-@app.command("extract")
 def extract(
     context: typer.Context,
     texts: Texts,
@@ -116,7 +108,6 @@ def extract(
     say(f"{len(found):,} pairs of occurrences x {found.src.dim} from {len(tokenised):,} sentences, written to {output}")
 
 
-@app.command("align")
 def align(
     context: typer.Context,
     texts: Texts,

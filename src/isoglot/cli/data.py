@@ -11,14 +11,11 @@ from isoglot.cli.options import Json
 if TYPE_CHECKING:
     from isoglot.catalogue import Entry
 
-__all__ = ["app"]
-
-app = typer.Typer(help="Real data by name: vectors, lexicons, parallel text.", no_args_is_help=True)
+__all__ = ["get", "list_entries", "path"]
 
 Name = Annotated[str, typer.Argument(help="A name of `isoglot data list`, e.g. vectors/fr.")]
 
 
-@app.command("list")
 def list_entries(
     kind: Annotated[str | None, typer.Argument(help="Only this kind: vectors, lexicon, parallel, ...")] = None,
     json: Json = False,
@@ -60,7 +57,6 @@ def list_entries(
     )
 
 
-@app.command("get")
 def get(
     names: Annotated[list[str], typer.Argument(help="Names of `isoglot data list`.")],
     accept_licence: Annotated[
@@ -95,7 +91,6 @@ def get(
         print_json(rows)
 
 
-@app.command("path")
 def path(name: Name, json: Json = False) -> None:
     """Print where fetched data lies, for use in scripts; an error if it was not fetched.
 

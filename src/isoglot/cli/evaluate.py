@@ -1,4 +1,4 @@
-"""`isoglot evaluate`: how good an alignment is."""
+"""`isoglot evaluate bli`: how good an alignment is."""
 
 from __future__ import annotations
 
@@ -10,17 +10,9 @@ import typer
 from isoglot.cli.given import refuse
 from isoglot.cli.options import Aligned, FoldCase, From, Json, Score, Swap, To
 
-__all__ = ["app"]
-
-app = typer.Typer(help="Measure how good an alignment is.", no_args_is_help=True)
+__all__ = ["bilingual_lexicon_induction"]
 
 
-@app.callback()
-def evaluate() -> None:
-    """Measure how good an alignment is."""
-
-
-@app.command("bli")
 def bilingual_lexicon_induction(
     context: typer.Context,
     folder: Aligned,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import typer
 
+from isoglot.cli.wording import option_name
 from isoglot.errors import ConfigError
 
 __all__ = ["given", "refuse", "refuse_doubled"]
@@ -33,14 +34,5 @@ def refuse_doubled(context: typer.Context, settings: Sequence[str]) -> None:
 
 
 def _option(context: typer.Context, name: str) -> str:
-    """As the user would write it: the long form of the option, or of an argument its name in the help."""
-    for parameter in context.command.params:
-        if parameter.name == name:
-            options = [*parameter.opts, *parameter.secondary_opts]
-            if not options[0].startswith("-"):
-                return str(parameter.metavar or name.upper()) if hasattr(parameter, "metavar") else name.upper()
-            value = context.params.get(name)
-            if value is False and parameter.secondary_opts:
-                return str(parameter.secondary_opts[0])
-            return str(max(parameter.opts, key=len))
-    raise KeyError(name)
+    parameter = next(one for one in context.command.params if one.name == name)
+    return option_name(parameter, context.params.get(name))

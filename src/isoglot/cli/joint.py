@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 import typer
-from typer.core import TyperGroup
 
+from isoglot.cli.commands import Group
 from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
 from isoglot.extras import require
 
-__all__ = ["app"]
+__all__ = ["Joint", "ablate", "inspect", "train"]
 
 
-class _TextsFirst(TyperGroup):
-    """`isoglot joint en.txt fr.txt` means `isoglot joint train en.txt fr.txt`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
-            args = ["train", *args]
-        return super().parse_args(ctx, args)
-
-
-app = typer.Typer(cls=_TextsFirst, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
-
-
-@app.callback()
-def joint() -> None:
+class Joint(Group):
     """Train text of several languages together, reallocate words, refine (Wang et al. 2020).
 
     `isoglot joint TEXT TEXT ... -o OUT` trains; see `isoglot joint train --help` for all its options.
@@ -40,6 +28,11 @@ def joint() -> None:
       isoglot joint inspect en-fr
       isoglot joint ablate en.txt fr.txt --lexicon en-fr.tsv --test en-fr.test.tsv -o ablation
     """
+
+    table: ClassVar[dict[str, str]] = {"train": "joint:train", "inspect": "joint:inspect", "ablate": "joint:ablate"}
+
+    def meant(self, args: Sequence[str]) -> list[str]:
+        return ["train"]
 
 
 Texts = Annotated[
@@ -83,7 +76,6 @@ Seed = Annotated[int, typer.Option("--seed", min=0, help="Where all random choic
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only look at the texts and tell what training would take.")]
 
 
-@app.command("train")
 def train(
     context: typer.Context,
     texts: Texts,
@@ -197,7 +189,6 @@ def _check_options(context: typer.Context) -> None:
             refuse(context, "with --refine none, --gamma and --test: nothing learns from it", "lexicon")
 
 
-@app.command("inspect")
 def inspect(
     folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder written by `isoglot joint`.")],
     page: Annotated[
@@ -236,7 +227,6 @@ def inspect(
     say(f"page: {target}")
 
 
-@app.command("ablate")
 def ablate(
     texts: Texts,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for ablation.json, report.html and the work.")],

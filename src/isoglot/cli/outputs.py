@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from isoglot.errors import InputError
 from isoglot.files import check_writable, follow_link, is_stream, remove_abandoned
-from isoglot.folders import FolderKind
 from isoglot.locks import output_lock, remove_dead_locks
+
+if TYPE_CHECKING:
+    from isoglot.folders import FolderKind
 
 __all__ = ["claim", "claim_file", "release_outputs"]
 

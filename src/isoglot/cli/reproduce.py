@@ -1,4 +1,4 @@
-"""`isoglot reproduce`: a paper's experiments, run again, with its claims marked shown or not shown."""
+"""`isoglot reproduce density`: the simulation of Zhao & Eger 2022, with the paper's claims shown or not shown."""
 
 from __future__ import annotations
 
@@ -11,17 +11,9 @@ import typer
 from isoglot.cli.options import Json
 from isoglot.extras import require
 
-__all__ = ["app"]
-
-app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]})
+__all__ = ["density"]
 
 
-@app.callback()
-def reproduce() -> None:
-    """Run a paper's experiments again and write a page with its claims, each shown or not shown."""
-
-
-@app.command("density")
 def density(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for finished runs, JSON and page.")] = Path(
         "density"

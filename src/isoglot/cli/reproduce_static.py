@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from isoglot.cli.encoder_options import Cache, Device
 from isoglot.cli.options import Json
@@ -19,20 +18,10 @@ if TYPE_CHECKING:
     from isoglot.reproductions.static_contextual.words import Judged
     from isoglot.text import ParallelText
 
-__all__ = ["SeveralValues", "static_contextual"]
+__all__ = ["static_contextual"]
 
 #: Exit code of a run that was stopped by Ctrl-C or a polite kill, as shells have it.
 _INTERRUPTED = 130
-_SEVERAL = ("--text", "--lexicon", "--from-vectors", "--distill", "--set", "--fresh", "--encoder-set")
-
-
-class SeveralValues(TyperCommand):
-    """Takes `--text en=FILE de=FILE`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        from isoglot.cli.train import spread
-
-        return super().parse_args(ctx, spread(args, _SEVERAL))
 
 
 def static_contextual(
