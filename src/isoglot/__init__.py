@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from isoglot.pipelines.finetune_encoder import finetune
     from isoglot.pipelines.load import load
     from isoglot.spaces import Space
-    from isoglot.tasks import evaluate
+    from isoglot.tasks.evaluate import evaluate
     from isoglot.wordalign import align_words
 
 __version__ = "0.2.0"

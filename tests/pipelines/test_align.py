@@ -13,7 +13,7 @@ from isoglot.simulate import simulate_pair
 
 @pytest.fixture(scope="module")
 def pair():
-    return simulate_pair(n_words=400, dim=20, noise=0.3, seed=1)
+    return simulate_pair(n_words=1500, dim=20, noise=0.3, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,8 @@ def files(pair, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def aligned(files):
-    return ig.align(files / "north.vec", str(files / "south.vec"), files / "pairs.txt")
+    names = {"src_lang": "north", "tgt_lang": "south"}
+    return ig.align(files / "north.vec", str(files / "south.vec"), files / "pairs.txt", **names)
 
 
 def test_files_spaces_and_pairs_of_words_give_the_same(pair, files, aligned):
@@ -44,8 +45,8 @@ def test_matrices_are_aligned_by_rows(pair):
     assert aligned.translate(str(rows[0, 0]), k=3).best is not None
     by_word = ig.align(pair.src, pair.tgt, pair.lexicon, held_out=0)
     np.testing.assert_allclose(aligned["src"].vectors, by_word["north"].vectors, atol=1e-5)
-    with pytest.raises(ShapeError, match="within the 400 source"):
-        ig.align(pair.src.vectors, pair.tgt.vectors, [(0, 400)])
+    with pytest.raises(ShapeError, match="within the 1500 source"):
+        ig.align(pair.src.vectors, pair.tgt.vectors, [(0, 1500)])
     with pytest.raises(ShapeError, match="expected a matrix"):
         ig.align(pair.src.vectors[0], pair.tgt.vectors)
 
@@ -61,9 +62,10 @@ def test_a_method_by_name_with_settings_or_as_an_object(pair):
 
 
 def test_without_pairs_a_method_is_chosen_that_needs_none(pair):
-    unrelated = ig.Space("none", [f"x{i}" for i in range(300)], np.random.default_rng(0).normal(size=(300, 20)))
+    # Words written alike, whose vectors have nothing in common.
+    words, vectors = pair.src.words[:300], np.random.default_rng(0).normal(size=(300, 20))
     with pytest.warns(UserWarning, match="not aligned"):
-        aligned = ig.align(pair.src.most_frequent(300), unrelated)
+        aligned = ig.align(pair.src.most_frequent(300), ig.Space("none", words, vectors))
     assert next(iter(aligned.alignments.values())).method == "cognates"
     with pytest.raises(LexiconError, match="learns from translation pairs"):
         ig.align(pair.src, pair.tgt, method="procrustes")
@@ -104,7 +106,7 @@ def test_what_a_person_does_next(aligned, pair, tmp_path):
 
 def test_what_is_shown_is_short(aligned):
     assert len(repr(aligned)) < 150
-    assert "north: 400 words" in repr(aligned)
+    assert "north: 1,500 words" in repr(aligned)
     assert "<table>" in aligned._repr_html_()
     assert len(aligned._repr_html_()) < 1000
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -37,6 +38,8 @@ def align(
     held_out: int | None = None,
     rerank: bool = False,
     limit: int | None = 200_000,
+    src_lang: str | None = None,
+    tgt_lang: str | None = None,
     score: str = "csls",
     seed: int = 0,
     threads: int | None = None,
@@ -57,13 +60,14 @@ def align(
             large lexicon (learning from 5,000 pairs), else a tenth.
         rerank: also learn a small model that orders candidates by spelling and frequency too.
         limit: read at most so many words of each file.
+        src_lang, tgt_lang: language codes, where the files do not tell them.
         score: how candidates are ranked when measuring.
         settings: of the method, if it is given by name.
 
     What the method doubts of its own result, such as that it did not work, is a warning; figures are in
     `aligned.info["results"]`.
     """
-    source, target = as_space(src, "src", limit, progress), as_space(tgt, "tgt", limit, progress)
+    source, target = as_space(src, src_lang, limit, progress), as_space(tgt, tgt_lang, limit, progress)
     lexicon = None if pairs is None else as_lexicon(pairs, source, target)
     gold = None if test is None else as_lexicon(test, source, target)
     if method is None:
@@ -95,16 +99,16 @@ def align(
     return outcome.aligned
 
 
-def as_space(side: AnySpace, name: str = "", limit: int | None = None, progress: Progress = silent) -> Space:
+def as_space(side: AnySpace, lang: str | None = None, limit: int | None = None, progress: Progress = silent) -> Space:
     """The Space that `side` stands for; rows of a matrix are called "0", "1", ..."""
     if isinstance(side, Space):
-        return side
+        return side if lang is None else dataclasses.replace(side, lang=lang)
     if isinstance(side, str | Path):
-        return Space.load(side, limit=limit, progress=progress)
+        return Space.load(side, lang=lang, limit=limit, progress=progress)
     matrix = np.asarray(side)
     if matrix.ndim != 2:
-        raise ShapeError(f"{name}: expected a matrix of vectors, got shape {matrix.shape}")
-    return Space(name, [str(row) for row in range(len(matrix))], matrix)
+        raise ShapeError(f"expected a matrix of vectors, got shape {matrix.shape}")
+    return Space(lang or "", [str(row) for row in range(len(matrix))], matrix)
 
 
 def as_lexicon(pairs: AnyLexicon, src: Space, tgt: Space) -> Lexicon:
