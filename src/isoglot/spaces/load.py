@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import importlib
-import os
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from isoglot.spaces.formats.streams import COMPRESSIONS
 from isoglot.spaces.report import LoadReport
 from isoglot.spaces.space import Space
 from isoglot.suggest import hint
+from isoglot.threads import available_threads
 
 __all__ = ["FORMATS", "Format", "find_format", "load_space", "output_format", "save_space"]
 
@@ -118,6 +118,7 @@ def load_space(
     """
     if limit is not None and limit < 1:
         raise ConfigError(f"limit must be at least 1, not {limit}")
+    threads = available_threads(threads or min(2, available_threads(None)))
     path, languages = locate(path, "vectors", progress)
     if not path.is_file() and not path.is_dir():
         raise InputError("is no regular file", where=str(path), remedy="save the stream to a file first")
@@ -132,7 +133,7 @@ def load_space(
     if cache and chosen.cached:
         content = _through_cache(path, chosen, limit, threads, report, progress)
     if content is None:
-        request = Request(path, report, limit, progress, _threads(threads))
+        request = Request(path, report, limit, progress, threads)
         content = _read(chosen, request)
     assert content.vectors is not None
     name = lang if lang is not None else content.lang or guess_language(path)
@@ -184,7 +185,7 @@ def find_format(name: str) -> Format:
 
 
 def _through_cache(
-    path: Path, chosen: Format, limit: int | None, threads: int | None, report: LoadReport, progress: Progress
+    path: Path, chosen: Format, limit: int | None, threads: int, report: LoadReport, progress: Progress
 ) -> Content | None:
     """Content from the cache, or read into it; None if the cache cannot be used."""
     # Both names of the text form read alike and share their entries.
@@ -192,7 +193,14 @@ def _through_cache(
     found = cache.find(limit, report, progress)
     if found is not None:
         return found
-    request = Request(path, report, limit, progress, _threads(threads), digest=hashlib.sha256())
+    request = Request(
+        path,
+        report,
+        limit,
+        progress,
+        threads,
+        digest=hashlib.sha256(),
+    )
     request.make_sink = lambda dim, rows: cache.sink(request, dim)
     try:
         content = _read(chosen, request)
@@ -224,15 +232,6 @@ def _read(chosen: Format, request: Request) -> Content:
 
 def _module(chosen: Format) -> Any:
     return importlib.import_module(f"isoglot.spaces.formats.{chosen.module}")
-
-
-def _threads(threads: int | None) -> int:
-    if threads is not None:
-        return max(1, threads)
-    try:
-        return min(2, len(os.sched_getaffinity(0)))
-    except AttributeError:  # not on this system
-        return min(2, os.cpu_count() or 1)
 
 
 def _format_of_name(path: Path, subwords: bool) -> Format:

@@ -64,13 +64,9 @@ class TextSettings:
     dedupe: bool = True
 
     def __post_init__(self) -> None:
-        check_settings(self, otherwise="(-inf, inf)")
-        if self.form not in ("NFC", "NFKC"):
-            raise ConfigError(f"unknown normal form {self.form!r}", remedy="choose NFC or NFKC")
-        if not 1 <= self.min_tokens <= self.max_tokens:
-            raise ConfigError("needs 1 <= min_tokens <= max_tokens", where=f"{self.min_tokens}, {self.max_tokens}")
-        if self.max_length < 1 or not 0 <= self.letters <= 1:
-            raise ConfigError("needs max_length >= 1 and letters between 0 and 1")
+        check_settings(self, {"form": ("NFC", "NFKC"), "letters": "[0, 1]"}, otherwise="[1, inf)")
+        if self.min_tokens > self.max_tokens:
+            raise ConfigError(f"min_tokens is {self.min_tokens}, more than max_tokens ({self.max_tokens})")
 
 
 @dataclasses.dataclass

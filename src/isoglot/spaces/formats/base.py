@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
+import zstandard
+from safetensors import SafetensorError
 
 from isoglot.errors import FormatError, InputError
 from isoglot.progress import Progress, silent
@@ -145,7 +147,7 @@ class BadRows:
 
 
 @contextlib.contextmanager
-def reading(path: Path, what: str) -> Iterator[None]:
+def reading(path: Path | str, what: str) -> Iterator[None]:
     """Turn the errors that parsers of foreign bytes raise on damaged input into one FormatError."""
     try:
         yield
@@ -173,6 +175,8 @@ def reading(path: Path, what: str) -> Iterator[None]:
         struct.error,
         zlib.error,
         lzma.LZMAError,
+        zstandard.ZstdError,
+        SafetensorError,
         zipfile.BadZipFile,
         tarfile.TarError,
         json.JSONDecodeError,
