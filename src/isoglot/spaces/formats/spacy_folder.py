@@ -43,7 +43,7 @@ def read(request: Request) -> Content:
             check_npy_header(file, (folder / "vectors").stat().st_size, folder / "vectors")
         vectors: npt.NDArray[Any] = np.load(folder / "vectors", mmap_mode="r", allow_pickle=False).view(np.ndarray)
         if vectors.ndim != 2:
-            request.fail(f"vectors of shape {vectors.shape}", remedy="get the files again")
+            request.damaged(f"vectors of shape {vectors.shape}")
     request.progress(f"reading {request.path.name}", 1, 3)
     owners = _owners(folder / "key2row", len(vectors))
     strings = _strings(folder / "strings.json")
