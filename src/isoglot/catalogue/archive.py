@@ -73,13 +73,13 @@ class Archive:
 
     def _walk_zip(self, wanted: Callable[[str], bool], progress: Progress, step: str) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(self._source) as archive:
-            chosen = [
+            infos = [
                 info for info in archive.infolist() if info.filename and not info.is_dir() and wanted(info.filename)
             ]
-            for done, info in enumerate(chosen, start=1):
+            for done, info in enumerate(infos, start=1):
                 with archive.open(info) as stream:
                     yield info.filename, self._content(stream, info.filename)
-                progress(step, done, len(chosen))
+                progress(step, done, len(infos))
 
     def _walk_tar(self, wanted: Callable[[str], bool], progress: Progress, step: str) -> Iterator[tuple[str, bytes]]:
         total = self._source.stat().st_size if isinstance(self._source, Path) else None

@@ -185,8 +185,8 @@ def _verdict(closeness: str, pairs: int, identical: int, equal_dimensions: bool,
 def _relational(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, most: int = 1000) -> float | None:
     """Over the pairs of the most frequent source words, one target each: the lexicon's first."""
     _, first = np.unique(pairs[:, 0], return_index=True)
-    chosen = pairs[first][:most]
-    return relational_similarity(X[chosen[:, 0]], Y[chosen[:, 1]]) if len(chosen) >= 3 else None
+    sample = pairs[first][:most]
+    return relational_similarity(X[sample[:, 0]], Y[sample[:, 1]]) if len(sample) >= 3 else None
 
 
 def _spelled(space: Space) -> set[str]:

@@ -41,7 +41,7 @@ _LONGEST_REPORT = 8000
 
 
 class CacheFailure(Exception):
-    """The cache cannot be used; whoever catches it goes on without."""
+    """The cache cannot be used; whoever catches it continues without it."""
 
 
 class SpaceCache:

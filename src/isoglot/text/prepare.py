@@ -1,4 +1,4 @@
-"""`prepare`: raw text to clean sentences of words, one a line, with a report of what was dropped and why.
+"""`prepare`: raw text to clean sentences of words, one per line, with a report of what was dropped and why.
 
 Everything streams: a batch of lines is normalised, split, filtered and written before the next is read. Memory holds
 the counts of words and, against repeated lines, 8 bytes for each line kept; it does not grow with the text otherwise.
@@ -113,7 +113,7 @@ def prepare(
     encoding: str | None = None,
     progress: Progress = silent,
 ) -> TextReport:
-    """Clean one language's text; write it to `output`, one sentence a line, words parted by one blank.
+    """Clean one language's text; write it to `output`, one sentence per line, words separated by one space.
 
     Without `output` it only looks. The file is packed if its name ends in .gz, .xz, .bz2 or .zst, and appears only when
     it is complete. A text of which nothing is left is an error.

@@ -32,10 +32,10 @@ def segmenter(name: str, lang: str = "") -> Segment:
     >>> segmenter("spaces")("the cat , it sleeps")
     ['the', 'cat', ',', 'it', 'sleeps']
     """
-    chosen = choose("segmenter", name, SEGMENTERS)
-    if chosen.languages and lang and _base(lang) not in chosen.languages:
+    entry = choose("segmenter", name, SEGMENTERS)
+    if entry.languages and lang and _base(lang) not in entry.languages:
         raise ConfigError(f"the segmenter {name} does not know {lang!r}", remedy="choose icu for this language")
-    return chosen.load(lang)
+    return entry.load(lang)
 
 
 def sentence_splitter(lang: str = "") -> Split:

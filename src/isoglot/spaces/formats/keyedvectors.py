@@ -192,8 +192,8 @@ def _composed(
 ) -> FloatMatrix:
     if rows is None or subwords is None or rows.ndim != 2 or rows.shape != (len(words), subwords.matrix.shape[1]):
         request.damaged("word and n-gram vectors do not fit together")
-    chosen = words if request.limit is None else words[: request.limit]
-    sink = MemorySink(rows.shape[1], len(chosen))
-    for _, block in word_vectors([word.encode("utf-8") for word in chosen], rows, subwords):
+    first_words = words if request.limit is None else words[: request.limit]
+    sink = MemorySink(rows.shape[1], len(first_words))
+    for _, block in word_vectors([word.encode("utf-8") for word in first_words], rows, subwords):
         sink.append(block)
     return sink.finish()

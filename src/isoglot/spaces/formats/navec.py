@@ -64,8 +64,8 @@ def read(request: Request) -> Content:
     parts, _, width = codes.shape
     sink = request.sink(parts * width, len(keep))
     for start in range(0, len(keep), _BLOCK):
-        chosen = indexes[keep[start : start + _BLOCK]]  # (rows, parts)
-        sink.append(codes[np.arange(parts), chosen].reshape(len(chosen), parts * width))
+        row_codes = indexes[keep[start : start + _BLOCK]]  # (rows, parts)
+        sink.append(codes[np.arange(parts), row_codes].reshape(len(row_codes), parts * width))
         request.progress(f"reading {request.path.name}", min(start + _BLOCK, len(keep)), len(keep))
     return Content([words[row] for row in keep], None, counts[keep])
 

@@ -49,7 +49,7 @@ def read(request: Request) -> Content:
 
 
 def write(space: Space, path: Path, progress: Progress) -> None:
-    """Write word2vec's text form: a header, then a line a word. Nine digits: reading gives the same bits."""
+    """Write word2vec's text form: a header, then one word per line. Nine digits: reading gives the same bits."""
     _write(space, path, progress, f"{len(space)} {space.dim}\n".encode())
 
 
