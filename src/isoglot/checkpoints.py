@@ -1,4 +1,4 @@
-"""State of an iterative fit on disk, so that a killed run goes on where it was.
+"""State of an iterative fit on disk, so that a killed run resumes where it was.
 
 A method calls `load` once, `save` after each step, and derives the randomness of a step from (seed, step), never from
 how it got there: a resumed run then gives the same result as an unbroken one.
@@ -88,7 +88,7 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def remove(self) -> None:
-        """The fit is complete: nothing to go on with."""
+        """The fit is complete: nothing to resume."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
 

@@ -32,6 +32,9 @@ EXTRAS: Mapping[str, Mapping[str, str]] = {
     "word-alignment": {"thot": "sil-thot"},
     "text": {"icu4py": "icu4py"},
     "sklearn": {"sklearn": "scikit-learn"},
+    "zh": {"jieba": "jieba"},
+    "ja": {"fugashi": "fugashi", "unidic_lite": "unidic-lite"},
+    "th": {"pythainlp": "pythainlp"},
 }
 #: Parts of an extra that are asked for by themselves.
 _INSTALLED_BY = {"faiss": "ann", "usearch": "ann", "adapters": "training", "sentence-models": "encoders"}

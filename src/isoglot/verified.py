@@ -24,7 +24,7 @@ from isoglot.files import atomic_path, sha256_of_file
 from isoglot.manifests import read_json_object
 from isoglot.progress import Progress, silent
 
-__all__ = ["digest_of_array", "find_damage", "seal"]
+__all__ = ["digest_of_array", "find_damage", "seal", "stat_of", "unchanged"]
 
 # A file that is changed twice within the clock's step keeps its times: do not trust times as fresh as this.
 _FRESH_NS = 20_000_000
@@ -58,8 +58,7 @@ def find_damage(record: Path, progress: Progress = silent) -> list[str] | None:
     for name, (digest, known, checked) in digests.items():
         file = record.parent / name
         try:
-            stat = _stat(file)
-            if stat == known and checked - max(stat[1], stat[2]) > _FRESH_NS:
+            if unchanged(stat_of(file), known, checked):
                 continue
             renewed[name] = _checked(file, progress)
             if renewed[name]["sha256"] != digest:
@@ -83,14 +82,20 @@ def digest_of_array(array: npt.NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def _stat(file: Path) -> list[int]:
+def stat_of(file: Path) -> list[int]:
+    """What changes when a file does: size, times, inode and device."""
     stat = file.stat()
-    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_dev]
+
+
+def unchanged(stat: list[int], known: object, checked: int) -> bool:
+    """Whether a file is still what it was at the time `checked`, when its `stat_of` was `known`."""
+    return stat == known and checked - max(stat[1], stat[2]) > _FRESH_NS
 
 
 def _checked(file: Path, progress: Progress = silent) -> dict[str, Any]:
     # The times are those from before: a change while we hash must not go unnoticed.
-    stat = _stat(file)
+    stat = stat_of(file)
     return {"sha256": sha256_of_file(file, progress), "stat": stat, "checked": time.time_ns()}
 
 

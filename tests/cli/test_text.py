@@ -98,7 +98,7 @@ def test_two_texts_of_one_language_are_told(isoglot, texts):
         (["raw.en.txt.gz", "en=presse.txt"], "two texts of 'en'"),
         (["../x=presse.txt"], "is no language code"),
         (["fr=empty.txt"], "empty.txt: the file is empty"),
-        (["fr=latin.txt"], "latin.txt:2: not UTF-8 text (byte 0xE9); name its encoding (--encoding latin-1"),
+        (["fr=latin.txt"], "latin.txt:2: not UTF-8 text (byte 0xE9); name its --encoding (latin-1"),
         (["fr=binary.txt"], "binary.txt:1: binary data"),
         (["fr=page.txt"], "page.txt:1: this is an HTML"),
         (["fr=cut.txt.gz"], "cut short"),

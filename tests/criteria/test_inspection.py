@@ -15,15 +15,15 @@ from isoglot.spaces import Space
 
 
 def test_a_near_copy_is_close_and_an_unrelated_space_is_not():
-    pair = simulate_pair(1500, 50, 0.2)
-    near = inspect_pair(pair.src, pair.tgt, pair.lexicon, words=800)
+    pair = simulate_pair(800, 50, 0.2)
+    near = inspect_pair(pair.src, pair.tgt, pair.lexicon, words=400)
     assert near.closeness == "close"
     assert near.unsupervised == "well"
     assert near.relational_similarity > 0.9
     assert near.pairs == len(pair.lexicon.indices(pair.src, pair.tgt))
     rng = np.random.default_rng(0)
     other = pair.tgt.with_vectors(pair.tgt.vectors[rng.permutation(len(pair.tgt))])
-    far = inspect_pair(pair.src, other, pair.lexicon, words=800)
+    far = inspect_pair(pair.src, other, pair.lexicon, words=400)
     assert far.closeness == "unrelated"
     assert far.supervised == "hardly"
     assert "belong together" in far.verdict[0]
@@ -49,7 +49,7 @@ def test_advice_goes_by_what_there_is():
     narrow = pair.tgt.with_vectors(pair.tgt.vectors[:, :20])
     report = inspect_pair(pair.src, narrow, pair.lexicon, words=300)
     assert report.dimensions == (50, 20)
-    assert any("match-dimensions" in sentence for sentence in report.verdict)
+    assert any("`match_dimensions`" in sentence for sentence in report.verdict)
 
 
 def test_identical_words_leave_numbers_and_punctuation_out():

@@ -338,7 +338,7 @@ def test_keyedvectors_agree_with_gensim(space: Space, tmp_path: Path) -> None:
 
 
 def test_writing_keyedvectors_needs_gensim(space: Space, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "gensim.models", None)
+    monkeypatch.setitem(__import__("sys").modules, "gensim", None)
     with pytest.raises(MissingExtraError, match=r"isoglot\[gensim\]"):
         save_space(space, tmp_path / "x.kv")
     assert not list(tmp_path.iterdir())
@@ -354,26 +354,22 @@ def _header(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "problem"),
+    "change",
     [
-        (lambda h: h["counts"].update(data_offsets=[0, 40]), "overlaps another or leaves a gap"),
-        (lambda h: h.pop("counts"), "overlaps another or leaves a gap"),
-        (
-            lambda h: h["words"].update(shape=[1], data_offsets=[h["words"]["data_offsets"][0]] * 2),
-            "not as long as its",
-        ),
-        (lambda h: h["vectors"].update(shape=[5, 2]), "not as long as its shape"),
-        (lambda h: h.update(more={"dtype": "I8", "shape": [1], "data_offsets": [9, 8]}), "overlaps another or leaves"),
-        (lambda h: h["vectors"].update(data_offsets=None), "damaged safetensors file"),
+        lambda h: h["counts"].update(data_offsets=[0, 40]),
+        lambda h: h.pop("counts"),
+        lambda h: h["words"].update(shape=[1], data_offsets=[h["words"]["data_offsets"][0]] * 2),
+        lambda h: h["vectors"].update(shape=[5, 2]),
+        lambda h: h.update(more={"dtype": "I8", "shape": [1], "data_offsets": [9, 8]}),
+        lambda h: h["vectors"].update(data_offsets=None),
     ],
 )
-def test_safetensors_that_overlap_or_leave_gaps(
-    change: Callable[[dict[str, Any]], object], problem: str, tmp_path: Path
-) -> None:
+def test_safetensors_that_overlap_or_leave_gaps(change: Callable[[dict[str, Any]], object], tmp_path: Path) -> None:
     path = tmp_path / "x.safetensors"
     save_space(Space("en", list("abcde"), np.ones((5, 4), np.float32), counts=np.arange(5, 0, -1)), path)
+    assert len(load_space(path)) == 5
     _header(path, change)
-    with pytest.raises(FormatError, match=f"x.safetensors: .*{problem}"):
+    with pytest.raises(FormatError, match=r"x.safetensors: damaged safetensors file .*; get the file again"):
         load_space(path)
 
 
@@ -382,10 +378,10 @@ def test_safetensors_with_more_than_the_header_says(space: Space, tmp_path: Path
     save_space(space, path)
     data = path.read_bytes()
     path.write_bytes(data + b"x")
-    with pytest.raises(FormatError, match=r"x.safetensors: the file is longer than its header says"):
+    with pytest.raises(FormatError, match=r"x.safetensors: damaged safetensors file"):
         load_space(path)
     path.write_bytes(data.replace(b'"vectors":', b'"words"  :', 1))
-    with pytest.raises(FormatError, match="stands twice"):
+    with pytest.raises(FormatError, match=r"x.safetensors: damaged safetensors file"):
         load_space(path)
 
 

@@ -41,7 +41,7 @@ def dropped(report):
     return {reason: count for reason, count in report.dropped.items() if count}
 
 
-def test_one_sentence_a_line_words_parted_by_one_blank(clean):
+def test_one_sentence_per_line_words_separated_by_one_space(clean):
     lines, report = clean("The cat,\tthe  dog.\r\nIt's (very) Nice!\n")
     assert lines == ["the cat , the dog .", "it's ( very ) nice !"]
     assert (report.lines, report.sentences, report.kept) == (2, 2, 2)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import lzma
 import tarfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
@@ -15,6 +12,7 @@ from typing import IO
 from isoglot.errors import FormatError
 from isoglot.opening import open_source
 from isoglot.progress import Progress, silent
+from isoglot.spaces import reading
 
 __all__ = ["FILE_LIMIT", "Archive"]
 
@@ -22,16 +20,6 @@ __all__ = ["FILE_LIMIT", "Archive"]
 FILE_LIMIT = 1 << 30
 
 _BLOCK = 1 << 20
-_DAMAGE = (
-    ValueError,
-    OSError,
-    EOFError,
-    zlib.error,
-    lzma.LZMAError,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    NotImplementedError,
-)
 
 
 class Archive:
@@ -54,7 +42,7 @@ class Archive:
         self, wanted: Callable[[str], bool], progress: Progress = silent, step: str = "reading"
     ) -> Iterator[tuple[str, bytes]]:
         """(name, content) of every plain file whose name is wanted, in one pass over the archive."""
-        with self._reporting_damage():
+        with reading(self.where, "archive"):
             if self._is_zip:
                 yield from self._walk_zip(wanted, progress, step)
             else:
@@ -85,13 +73,13 @@ class Archive:
 
     def _walk_zip(self, wanted: Callable[[str], bool], progress: Progress, step: str) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(self._source) as archive:
-            chosen = [
+            infos = [
                 info for info in archive.infolist() if info.filename and not info.is_dir() and wanted(info.filename)
             ]
-            for done, info in enumerate(chosen, start=1):
+            for done, info in enumerate(infos, start=1):
                 with archive.open(info) as stream:
                     yield info.filename, self._content(stream, info.filename)
-                progress(step, done, len(chosen))
+                progress(step, done, len(infos))
 
     def _walk_tar(self, wanted: Callable[[str], bool], progress: Progress, step: str) -> Iterator[tuple[str, bytes]]:
         total = self._source.stat().st_size if isinstance(self._source, Path) else None
@@ -120,13 +108,6 @@ class Archive:
                 raise FormatError(f"{name} unpacks to more than it should", where=self.where)
             parts.append(block)
         return b"".join(parts)
-
-    @contextlib.contextmanager
-    def _reporting_damage(self) -> Iterator[None]:
-        try:
-            yield
-        except _DAMAGE as error:
-            raise FormatError(f"damaged archive ({error})", where=self.where, remedy="fetch it again") from error
 
 
 def _ends(name: str, ending: str) -> bool:

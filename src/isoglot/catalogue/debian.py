@@ -5,9 +5,7 @@ A `.deb` is an `ar` archive that holds a packed tar of the package's files.
 
 from __future__ import annotations
 
-import gzip
 import io
-import lzma
 import os
 import shutil
 import subprocess
@@ -21,6 +19,7 @@ from isoglot.errors import DownloadError, FormatError, OfflineError
 from isoglot.files import sha256_of_file
 from isoglot.opening import open_source
 from isoglot.progress import Progress, silent
+from isoglot.spaces import reading
 
 __all__ = ["download_debian_package", "open_debian_package"]
 
@@ -73,7 +72,7 @@ def download_debian_package(
 
 
 def open_debian_package(path: Path) -> Archive:
-    """The files of a `.deb`, as an Archive (the tar lies unpacked in memory: these packages are small)."""
+    """The files of a `.deb`, as an Archive (the tar lies in memory: these packages are small)."""
     with open_source(path) as stream:
         if stream.read(len(_MAGIC)) != _MAGIC:
             raise FormatError("not a Debian package", where=str(path))
@@ -95,25 +94,15 @@ def open_debian_package(path: Path) -> Archive:
 
 
 def _unpack(name: str, body: bytes, path: Path) -> io.BytesIO:
-    try:
-        if name.endswith(".xz"):
-            with lzma.open(io.BytesIO(body)) as xz:
-                data = xz.read(FILE_LIMIT + 1)
-        elif name.endswith(".gz"):
-            with gzip.open(io.BytesIO(body)) as gz:
-                data = gz.read(FILE_LIMIT + 1)
-        elif name.endswith(".zst"):
-            with zstandard.ZstdDecompressor().stream_reader(io.BytesIO(body)) as zst:
-                data = zst.read(FILE_LIMIT + 1)
-        elif name.endswith(".tar"):
-            data = body
-        else:
-            raise FormatError(f"unknown packing {name}", where=str(path))
-    except (OSError, EOFError, lzma.LZMAError, zstandard.ZstdError) as error:
-        raise FormatError(f"damaged Debian package ({error})", where=str(path)) from error
-    if len(data) > FILE_LIMIT:
-        raise FormatError("unpacks to more than it should", where=str(path))
-    return io.BytesIO(data)
+    """The tar, packed in a way that tarfile knows."""
+    if name.endswith(".zst"):
+        with reading(path, "Debian package"), zstandard.ZstdDecompressor().stream_reader(io.BytesIO(body)) as zst:
+            body = zst.read(FILE_LIMIT + 1)
+        if len(body) > FILE_LIMIT:
+            raise FormatError("unpacks to more than it should", where=str(path))
+    elif not name.endswith((".tar", ".gz", ".xz")):
+        raise FormatError(f"unknown packing {name}", where=str(path))
+    return io.BytesIO(body)
 
 
 def _explain(message: str, package: str, what: str) -> OfflineError | DownloadError:

@@ -21,9 +21,9 @@ def catalogue_markdown() -> str:
     """All entries as one table a kind, then the families."""
     parts = []
     for kind in dict.fromkeys(entry.kind for entry in entries()):
-        chosen = [entry for entry in entries() if entry.kind == kind]
+        members = [entry for entry in entries() if entry.kind == kind]
         parts += [f"### {kind}", "", "| name | what | holds | from | MB | licence |", "|---|---|---|---|---|---|"]
-        parts += [_row(entry) for entry in chosen]
+        parts += [_row(entry) for entry in members]
         parts.append("")
     parts += ["### Families", "", "| name | what |", "|---|---|"]
     parts += [f"| `{family.pattern}` | {family.about} |" for family in families()]

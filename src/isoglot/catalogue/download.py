@@ -7,7 +7,9 @@ wrong checksums are refused. A source that cannot be reached ends in one `Offlin
 from __future__ import annotations
 
 import base64
+import dataclasses
 import errno
+import functools
 import hashlib
 import http.client
 import socket
@@ -37,6 +39,7 @@ _USER_AGENT = "isoglot (data catalogue)"
 _PAGE_LIMIT = 64 << 20
 
 
+@dataclasses.dataclass(kw_only=True)
 class Connection:
     """How to reach the outside: proxy, certificates, patience.
 
@@ -48,23 +51,12 @@ class Connection:
         pause: seconds before the second attempt; doubles with each.
     """
 
-    def __init__(
-        self,
-        *,
-        cert: str | None = None,
-        proxy: str | None = None,
-        timeout: float = 15.0,
-        patience: float = 20.0,
-        attempts: int = 4,
-        pause: float = 0.5,
-    ) -> None:
-        self.timeout = timeout
-        self.patience = patience
-        self.attempts = attempts
-        self.pause = pause
-        self._opener: urllib.request.OpenerDirector | None = None
-        self._cert = cert
-        self._proxy = proxy
+    cert: str | None = None
+    proxy: str | None = None
+    timeout: float = 15.0
+    patience: float = 20.0
+    attempts: int = 4
+    pause: float = 0.5
 
     def page(self, url: str, what: str, *, accept: str = "*/*") -> tuple[str, str, str] | None:
         """(content type, text, final address) of a small page; None if there is no such page."""
@@ -105,7 +97,7 @@ class Connection:
             try:
                 return action()
             except _Refused as refused:
-                raise DownloadError(refused.reason, where=what, remedy=without_password(url)) from None
+                raise DownloadError(str(refused), where=what, remedy=without_password(url)) from None
             except (OSError, http.client.HTTPException) as error:
                 if getattr(error, "errno", None) in _DISK_TROUBLE:
                     remedy = "free some space, or set ISOGLOT_CACHE to another folder"
@@ -163,7 +155,7 @@ class Connection:
             # Unredirected, so that it is never sent on to another host.
             request.add_unredirected_header("Authorization", password)
         try:
-            answer: _Answer = self._urlopen(request)
+            return self._opener.open(request, timeout=self.timeout)
         except urllib.error.HTTPError as error:
             with error:
                 if error.code in (404, 410):
@@ -175,33 +167,24 @@ class Connection:
             if isinstance(error.reason, FileNotFoundError) or "No such file" in str(error.reason):
                 return None
             raise
-        return answer
 
-    def _urlopen(self, request: urllib.request.Request) -> _Answer:
-        if self._opener is None:
-            handlers: list[urllib.request.BaseHandler] = []
-            if self._proxy:
-                handlers.append(urllib.request.ProxyHandler({"http": self._proxy, "https": self._proxy}))
-            context = ssl.create_default_context()
-            if self._cert:
-                try:
-                    place = Path(self._cert).expanduser()
-                    kind = {"capath": str(place)} if place.is_dir() else {"cafile": str(place)}
-                    context.load_verify_locations(**kind)
-                except OSError as error:
-                    raise _Refused(f"the certificate file {self._cert} cannot be read ({error})") from error
-            handlers.append(urllib.request.HTTPSHandler(context=context))
-            self._opener = urllib.request.build_opener(*handlers)
-        answer: _Answer = self._opener.open(request, timeout=self.timeout)
-        return answer
+    @functools.cached_property
+    def _opener(self) -> urllib.request.OpenerDirector:
+        context = ssl.create_default_context()
+        if self.cert:
+            try:
+                place = Path(self.cert).expanduser()
+                context.load_verify_locations(**{"capath" if place.is_dir() else "cafile": str(place)})
+            except OSError as error:
+                raise _Refused(f"the certificate file {self.cert} cannot be read ({error})") from error
+        handlers: list[urllib.request.BaseHandler] = [urllib.request.HTTPSHandler(context=context)]
+        if self.proxy:
+            handlers.append(urllib.request.ProxyHandler({"http": self.proxy, "https": self.proxy}))
+        return urllib.request.build_opener(*handlers)
 
 
 class _Refused(Exception):
     """Trying again would not help."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 class _BusyError(OSError):

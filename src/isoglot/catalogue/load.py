@@ -22,7 +22,7 @@ def load_vectors(name: str, *, limit: int | None = None, progress: Progress = si
 
 
 def load_lexicon(src: str, tgt: str, *, name: str | None = None, progress: Progress = silent) -> Lexicon:
-    """The catalogue's dictionary from `src` to `tgt`, turned round if only the other direction is there.
+    """The catalogue's dictionary from `src` to `tgt`, reversed if only the other direction is there.
 
     `name`: another dictionary than the first choice, e.g. "lexicon/en-fi-freedict" or "muse/en-fr.train".
     """

@@ -1,32 +1,7 @@
 """Two spaces looked at before aligning: how alike they are, and which methods will probably work.
 
 The measures are those of `isoglot.criteria.isomorphism`. What their values mean was calibrated on pairs of which we
-know how they align (rows brought to unit length, centred, unit length; 2,000 words; 1,000 pairs, one a source word):
-
-===========================  ===========  ==========  ========  ==========  ============  =================
-pair                         eigenvector  Gromov-     singular  relational  P@1 of a      best P@1 without
-                             similarity   Hausdorff   values    similarity  rotation      pairs
-===========================  ===========  ==========  ========  ==========  ============  =================
-simulated, noise 0.3                0.28        0.11      0.06        0.99  1.00          1.00
-simulated, noise 0.9               11.1         0.30      0.29        0.94  .64           .66
-simulated, noise 1.5               12.0         0.44      0.40        0.83  .18           not tried
-simulated, noise 3                  7.8         0.55      0.50        0.49  .01           not tried
-en-fr of the catalogue              2.2         0.32      0.07        0.37  .52           below .01
-en-ja of the catalogue             11.0         0.20      0.01        0.26  .29           not tried
-en-ru of the catalogue              8.4         0.17      0.13        0.27  .21           not tried
-simulated, unrelated spaces         4.1         0.13      0.06        0.00  -             -
-English and Gaussian noise          5.8         0.62      0.07        0.00  -             -
-===========================  ===========  ==========  ========  ==========  ============  =================
-
-(Simulated pairs: 5,000 words, 100 dimensions, `isoglot.simulate`. The last column is of wasserstein-procrustes
-and mini-vec2vec at reduced settings, and of a first version of gromov-wasserstein.)
-
-Lessons. Measures that need no pairs cannot tell spaces that are hard to align from unrelated ones: two unrelated spaces
-made in the same way look close. Only an eigenvector similarity below 1 says something, namely that there is *one*
-shape. Relational similarity does tell unrelated spaces, so a verdict with a lexicon is worth much more, even if the
-lexicon is small. It does not predict P@1 across kinds of data (noise in all directions hurts retrieval more than real
-differences between languages do): its thresholds are set so that no pair of this table is promised more than it
-keeps, save for simulated noise above 1.
+know how they align: see docs/reliability.md, "What `isoglot inspect` was calibrated on".
 """
 
 from __future__ import annotations
@@ -210,8 +185,8 @@ def _verdict(closeness: str, pairs: int, identical: int, equal_dimensions: bool,
 def _relational(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, most: int = 1000) -> float | None:
     """Over the pairs of the most frequent source words, one target each: the lexicon's first."""
     _, first = np.unique(pairs[:, 0], return_index=True)
-    chosen = pairs[first][:most]
-    return relational_similarity(X[chosen[:, 0]], Y[chosen[:, 1]]) if len(chosen) >= 3 else None
+    sample = pairs[first][:most]
+    return relational_similarity(X[sample[:, 0]], Y[sample[:, 1]]) if len(sample) >= 3 else None
 
 
 def _spelled(space: Space) -> set[str]:

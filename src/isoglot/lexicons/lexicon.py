@@ -196,15 +196,15 @@ class Lexicon:
                 where=self.source,
                 remedy="ask for fewer, or check language and letter case",
             )
-        return self._of_sources(sources, order[:train]), self._of_sources(sources, order[train : train + test])
+        by_rank = [sources[i] for i in order[: train + test]]
+        return self._of_sources(by_rank[:train]), self._of_sources(by_rank[train:])
 
     def head(self, sources: int) -> Lexicon:
         """The first this many source words, with all their targets."""
-        chosen = list(self.by_source)[:sources]
-        return self._with((source, target) for source in chosen for target in self.by_source[source])
+        return self._of_sources(list(self.by_source)[:sources])
 
-    def _of_sources(self, sources: list[str], chosen: npt.NDArray[np.int64]) -> Lexicon:
-        return self._with((sources[i], target) for i in chosen for target in self.by_source[sources[i]])
+    def _of_sources(self, sources: Iterable[str]) -> Lexicon:
+        return self._with((source, target) for source in sources for target in self.by_source[source])
 
     def _with(self, pairs: Iterable[tuple[str, str]]) -> Lexicon:
         return dataclasses.replace(self, pairs=tuple(pairs))

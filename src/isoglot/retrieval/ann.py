@@ -8,18 +8,21 @@ candidates, so a word that only CSLS would lift into the top k is found if it is
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+import contextlib
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.errors import MissingExtraError
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import Bias, Found, UnitRows
 from isoglot.retrieval.exact import ExactBackend
 from isoglot.threads import limit_blas
 
 __all__ = ["FaissBackend", "UsearchBackend"]
+
+Block = npt.NDArray[np.float32]
 
 #: Candidates per asked neighbour.
 _SPREAD = 4
@@ -29,19 +32,14 @@ _BLOCK = 16384
 _SMALL = 2048
 
 
-class _Index(Protocol):
-    def search(self, queries: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.int64]: ...
-
-
 class _AnnBackend:
-    """Builds an index a side when it is first needed."""
+    """Builds a graph of each side when it is first needed."""
 
     name = ""
 
     def __init__(self, X: UnitRows, Y: UnitRows, *, threads: int) -> None:
         self.X, self.Y, self.threads = X, Y, threads
-        self._library = self._import()
-        self._indices: dict[str, _Index] = {}
+        self._graphs: dict[str, Any] = {}
 
     def forward(self, queries: UnitRows, column_bias: Bias, k: int, *, progress: Progress = silent) -> Found:
         """The best rows of Y for each query. The bias plays no part before re-ranking."""
@@ -63,13 +61,16 @@ class _AnnBackend:
         if targets.n <= max(_SMALL, depth):
             return exact.forward(queries, bias, k, progress=progress)
         with limit_blas():
-            if side not in self._indices:
-                self._indices[side] = self._build(targets, progress)
-            index = self._indices[side]
+            if side not in self._graphs:
+                graph = self._graphs[side] = self._new_graph(targets.dim)
+                for begin in range(0, targets.n, _BLOCK):
+                    block = targets.matrix[begin : begin + _BLOCK]
+                    self._add(graph, begin, block)
+                    progress("building the index", begin + len(block), targets.n)
             candidates = np.empty((queries.n, depth), dtype=np.int32)
             for begin in range(0, queries.n, _BLOCK):
                 block = queries.matrix[begin : begin + _BLOCK]
-                candidates[begin : begin + len(block)] = index.search(block, depth)
+                candidates[begin : begin + len(block)] = self._nearest(self._graphs[side], block, depth)
                 progress("searching", begin + len(block), queries.n)
         found = best_of_candidates(queries, targets, candidates, bias, k, threads=self.threads)
         # A graph may leave a query short of neighbours (many duplicates): those few are searched exactly.
@@ -78,10 +79,14 @@ class _AnnBackend:
             found[0][short], found[1][short] = exact.forward(queries.take(short), bias, k)
         return found
 
-    def _import(self) -> Any:
+    def _new_graph(self, dim: int) -> Any:
         raise NotImplementedError
 
-    def _build(self, targets: UnitRows, progress: Progress) -> _Index:
+    def _add(self, graph: Any, begin: int, block: Block) -> None:
+        raise NotImplementedError
+
+    def _nearest(self, graph: Any, queries: Block, k: int) -> npt.NDArray[np.int64]:
+        """(n, k) indices, -1 where the graph finds no more."""
         raise NotImplementedError
 
 
@@ -90,48 +95,35 @@ class FaissBackend(_AnnBackend):
 
     name = "faiss"
 
-    def _import(self) -> Any:
-        try:
-            import faiss
-        except ImportError as error:
-            raise MissingExtraError("faiss-cpu", "ann", "the faiss backend") from error
-        return faiss
+    def _new_graph(self, dim: int) -> Any:
+        import faiss
 
-    def _build(self, targets: UnitRows, progress: Progress) -> _Index:
-        faiss = self._library
-        with _faiss_threads(faiss, self.threads):
-            index = faiss.IndexHNSWFlat(targets.dim, _LINKS, faiss.METRIC_INNER_PRODUCT)
-            index.hnsw.efConstruction = _BUILD_EFFORT
-            for begin in range(0, targets.n, _BLOCK):
-                block = targets.matrix[begin : begin + _BLOCK]
-                index.add(block)
-                progress("building the index", begin + len(block), targets.n)
-        return _FaissIndex(faiss, index, self.threads)
+        graph = faiss.IndexHNSWFlat(dim, _LINKS, faiss.METRIC_INNER_PRODUCT)
+        graph.hnsw.efConstruction = _BUILD_EFFORT
+        return graph
 
+    def _add(self, graph: Any, begin: int, block: Block) -> None:
+        with _faiss_threads(self.threads):
+            graph.add(block)
 
-class _FaissIndex:
-    def __init__(self, faiss: Any, index: Any, threads: int) -> None:
-        self.faiss, self.index, self.threads = faiss, index, threads
-
-    def search(self, queries: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.int64]:
-        self.index.hnsw.efSearch = max(_SEARCH_EFFORT, 2 * k)
-        with _faiss_threads(self.faiss, self.threads):
-            found: npt.NDArray[np.int64] = self.index.search(np.ascontiguousarray(queries), k)[1]
+    def _nearest(self, graph: Any, queries: Block, k: int) -> npt.NDArray[np.int64]:
+        graph.hnsw.efSearch = max(_SEARCH_EFFORT, 2 * k)
+        with _faiss_threads(self.threads):
+            found: npt.NDArray[np.int64] = graph.search(np.ascontiguousarray(queries), k)[1]
         return found
 
 
-class _faiss_threads:
+@contextlib.contextmanager
+def _faiss_threads(threads: int) -> Iterator[None]:
     """faiss keeps one global number of threads: set it for a while and put it back."""
+    import faiss
 
-    def __init__(self, faiss: Any, threads: int) -> None:
-        self.faiss, self.threads = faiss, threads
-
-    def __enter__(self) -> None:
-        self.before = self.faiss.omp_get_max_threads()
-        self.faiss.omp_set_num_threads(self.threads)
-
-    def __exit__(self, *reason: object) -> None:
-        self.faiss.omp_set_num_threads(self.before)
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(threads)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
 
 
 class UsearchBackend(_AnnBackend):
@@ -139,36 +131,17 @@ class UsearchBackend(_AnnBackend):
 
     name = "usearch"
 
-    def _import(self) -> Any:
-        try:
-            from usearch import index
-        except ImportError as error:
-            raise MissingExtraError("usearch", "ann", "the usearch backend") from error
-        return index
+    def _new_graph(self, dim: int) -> Any:
+        from usearch.index import Index
 
-    def _build(self, targets: UnitRows, progress: Progress) -> _Index:
-        index = self._library.Index(
-            ndim=targets.dim,
-            metric="ip",
-            dtype="f32",
-            connectivity=_LINKS,
-            expansion_add=_BUILD_EFFORT,
-            expansion_search=_SEARCH_EFFORT,
-        )
-        for begin in range(0, targets.n, _BLOCK):
-            block = targets.matrix[begin : begin + _BLOCK]
-            index.add(np.arange(begin, begin + len(block)), block, threads=self.threads)
-            progress("building the index", begin + len(block), targets.n)
-        return _UsearchIndex(index, self.threads)
+        return Index(ndim=dim, metric="ip", dtype="f32", connectivity=_LINKS, expansion_add=_BUILD_EFFORT)
 
+    def _add(self, graph: Any, begin: int, block: Block) -> None:
+        graph.add(np.arange(begin, begin + len(block)), block, threads=self.threads)
 
-class _UsearchIndex:
-    def __init__(self, index: Any, threads: int) -> None:
-        self.index, self.threads = index, threads
-
-    def search(self, queries: npt.NDArray[np.float32], k: int) -> npt.NDArray[np.int64]:
-        self.index.expansion_search = max(_SEARCH_EFFORT, 2 * k)
-        matches = self.index.search(queries, k, threads=self.threads)
+    def _nearest(self, graph: Any, queries: Block, k: int) -> npt.NDArray[np.int64]:
+        graph.expansion_search = max(_SEARCH_EFFORT, 2 * k)
+        matches = graph.search(queries, k, threads=self.threads)
         keys = np.asarray(matches.keys).reshape(len(queries), -1).astype(np.int64)
         counts = np.asarray(getattr(matches, "counts", keys.shape[1])).reshape(-1, 1)
         return np.where(np.arange(keys.shape[1]) < counts, keys, -1)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from isoglot.extras import require
+from isoglot.plugins import late
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import Bias, Found, UnitRows
 from isoglot.suggest import unknown
@@ -17,6 +18,12 @@ __all__ = ["BACKENDS", "Backend", "BackendStatus", "available_backends", "check_
 
 BACKENDS = ("auto", "exact", "int8", "faiss", "usearch")
 
+_CLASSES = {
+    "exact": "exact:ExactBackend",
+    "int8": "int8:Int8Backend",
+    "faiss": "ann:FaissBackend",
+    "usearch": "ann:UsearchBackend",
+}
 #: `auto` takes int8 from this many pairs on; below, exact search takes a second or so.
 _WORTH_CODING = 100_000_000
 
@@ -95,23 +102,8 @@ def make_backend(name: str, X: UnitRows, Y: UnitRows, *, threads: int) -> Backen
         if not status.available:
             warnings.warn(f"int8 backend: {status.detail}", stacklevel=3)
             name = "exact"
-    if name == "exact":
-        from isoglot.retrieval.exact import ExactBackend
-
-        return ExactBackend(X, Y, threads=threads)
-    if name == "int8":
-        from isoglot.retrieval.int8 import Int8Backend
-
-        return Int8Backend(X, Y, threads=threads)
-    if name == "faiss":
-        from isoglot.retrieval.ann import FaissBackend
-
-        return FaissBackend(X, Y, threads=threads)
-    if name == "usearch":
-        from isoglot.retrieval.ann import UsearchBackend
-
-        return UsearchBackend(X, Y, threads=threads)
-    raise AssertionError(name)
+    backend: Backend = late(f"isoglot.retrieval.{_CLASSES[name]}")(X, Y, threads=threads)
+    return backend
 
 
 def _int8_status() -> BackendStatus:

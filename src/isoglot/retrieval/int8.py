@@ -57,10 +57,10 @@ class Int8Backend:
 
     def __init__(self, X: UnitRows, Y: UnitRows, *, threads: int, kernel: Microkernel | None = None) -> None:
         self.X, self.Y, self.threads = X, Y, threads
-        chosen = kernel or fastest()
-        if chosen is None:
+        kernel = kernel or fastest()
+        if kernel is None:
             raise RuntimeError("no int8 kernel for this CPU: see available_backends()")
-        self.kernel = chosen
+        self.kernel = kernel
         #: Queries whose candidates left a doubt and which were searched exactly, over all calls.
         self.searched_again = 0
         self._exact = ExactBackend(X, Y, threads=threads)

@@ -165,8 +165,8 @@ class Retriever:
                 queries = UnitRows.lifted(vectors, "vectors", self._origin)
             term = self._free_terms(queries)
         elif rows is not None:
-            chosen = self._checked_rows(rows)
-            queries, term = X.take(chosen), self._scoring.row_term[chosen]
+            numbers = self._checked_rows(rows)
+            queries, term = X.take(numbers), self._scoring.row_term[numbers]
         else:
             queries, term = X, self._scoring.row_term
         bias = self._scoring.column_bias
@@ -237,14 +237,14 @@ class Retriever:
         return min(int(k), most)
 
     def _checked_rows(self, rows: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        chosen = np.asarray(rows)
+        numbers = np.asarray(rows)
         n = self._backend.X.n
-        if chosen.ndim != 1 or (chosen.size and chosen.dtype.kind not in "iu"):
+        if numbers.ndim != 1 or (numbers.size and numbers.dtype.kind not in "iu"):
             raise InputError("must be a list of row numbers", where="rows")
-        outside = (chosen < 0) | (chosen >= n)
+        outside = (numbers < 0) | (numbers >= n)
         if outside.any():
-            raise InputError(f"row {chosen[outside][0]} is outside the {n} rows of X", where="rows")
-        return chosen.astype(np.int64)
+            raise InputError(f"row {numbers[outside][0]} is outside the {n} rows of X", where="rows")
+        return numbers.astype(np.int64)
 
 
 def _checked_means(means: npt.ArrayLike, n: int) -> Vector:

@@ -1,6 +1,6 @@
 """Word vectors of one language: the `Space`, the formats it is read from and written to, normalisation."""
 
-from isoglot.spaces.formats.base import Content as Content
+from isoglot.spaces.formats.base import Content as Content, reading as reading
 from isoglot.spaces.formats.inert_pickle import inspect_pickle as inspect_pickle
 from isoglot.spaces.formats.native import NativeWriter as NativeWriter
 from isoglot.spaces.formats.streams import (

@@ -23,9 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from isoglot.errors import IsoglotError
+from isoglot.errors import FormatError, IsoglotError
 from isoglot.files import atomic_path, cache_directory, part_name, remove_abandoned, sha256_of_file
-from isoglot.opening import read_whole
+from isoglot.manifests import read_json_object
 from isoglot.progress import Progress
 from isoglot.resumable import digest
 from isoglot.spaces.formats.base import Content, Request
@@ -33,17 +33,15 @@ from isoglot.spaces.formats.native import NativeFile, NativeWriter, open_native
 from isoglot.spaces.report import LoadReport
 from isoglot.spaces.space import FloatMatrix
 from isoglot.spaces.subwords import SubwordTable
-from isoglot.verified import find_damage, seal
+from isoglot.verified import find_damage, seal, stat_of, unchanged
 
 __all__ = ["CacheFailure", "CacheSink", "SpaceCache"]
 
-# A file that is changed twice within the clock's step keeps its times: do not trust times as fresh as this.
-_FRESH_NS = 20_000_000
 _LONGEST_REPORT = 8000
 
 
 class CacheFailure(Exception):
-    """The cache cannot be used; whoever catches it goes on without."""
+    """The cache cannot be used; whoever catches it continues without it."""
 
 
 class SpaceCache:
@@ -61,9 +59,9 @@ class SpaceCache:
     def find(self, limit: int | None, report: LoadReport, progress: Progress) -> Content | None:
         """What an earlier load left, if it still holds for the file as it is now."""
         with contextlib.suppress(OSError, TypeError):  # a record may hold anything
-            stat = self._stat()
+            stat = stat_of(self.path)
             record = self._record()
-            if record.get("stat") == stat and record.get("saved", 0) - stat[1] > _FRESH_NS:
+            if unchanged(stat, record.get("stat"), record.get("saved", 0)):
                 names = [record.get("full")]
                 if limit is not None and limit <= record.get("rows", 0):
                     names.append(record.get("limited"))
@@ -80,20 +78,15 @@ class SpaceCache:
     def sink(self, request: Request, dim: int) -> CacheSink:
         return CacheSink(self, request, dim)
 
-    def _stat(self) -> list[int]:
-        stat = self.path.stat()
-        return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino, stat.st_dev]
-
     def _full_name(self, stat: list[int], digest: str) -> str:
         # The size is in the name so that a look into the folder tells whether hashing can pay.
         return f"{stat[0]}-{self.format}-{digest}.safetensors"
 
     def _record(self) -> dict[str, Any]:
         try:
-            record = json.loads(read_whole(self._record_path))
-        except (OSError, ValueError, RecursionError):
+            return read_json_object(self._record_path)
+        except (OSError, FormatError):
             return {}
-        return record if isinstance(record, dict) else {}
 
     def _write_record(self, stat: list[int], **names: object) -> None:
         with contextlib.suppress(OSError, IsoglotError), atomic_path(self._record_path, own=True) as temporary:
@@ -145,7 +138,7 @@ class CacheSink:
         self._cache = cache
         self._request = request
         try:
-            self._stat = cache._stat()
+            self._stat = stat_of(cache.path)
             cache.folder.mkdir(parents=True, exist_ok=True)
             for folder in (cache.folder, cache.folder / "paths"):
                 remove_abandoned(folder)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import importlib
-import os
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from isoglot.spaces.formats.streams import COMPRESSIONS
 from isoglot.spaces.report import LoadReport
 from isoglot.spaces.space import Space
 from isoglot.suggest import hint
+from isoglot.threads import available_threads
 
 __all__ = ["FORMATS", "Format", "find_format", "load_space", "output_format", "save_space"]
 
@@ -118,22 +118,23 @@ def load_space(
     """
     if limit is not None and limit < 1:
         raise ConfigError(f"limit must be at least 1, not {limit}")
+    threads = available_threads(threads or min(2, available_threads(None)))
     path, languages = locate(path, "vectors", progress)
     if not path.is_file() and not path.is_dir():
         raise InputError("is no regular file", where=str(path), remedy="save the stream to a file first")
     if languages and lang is None:
         [lang] = languages
     with reading(path, "file"):
-        chosen = find_format(format) if format else find_format(sniff(path))
-    if chosen.name != "spacy" and path.is_dir():
-        raise InputError(f"is a folder, not a file of format {chosen.name}", where=str(path))
-    report = LoadReport(str(path), chosen.name)
+        file_format = find_format(format) if format else find_format(sniff(path))
+    if file_format.name != "spacy" and path.is_dir():
+        raise InputError(f"is a folder, not a file of format {file_format.name}", where=str(path))
+    report = LoadReport(str(path), file_format.name)
     content = None
-    if cache and chosen.cached:
-        content = _through_cache(path, chosen, limit, threads, report, progress)
+    if cache and file_format.cached:
+        content = _through_cache(path, file_format, limit, threads, report, progress)
     if content is None:
-        request = Request(path, report, limit, progress, _threads(threads))
-        content = _read(chosen, request)
+        request = Request(path, report, limit, progress, threads)
+        content = _read(file_format, request)
     assert content.vectors is not None
     name = lang if lang is not None else content.lang or guess_language(path)
     return Space(name, content.words, content.vectors, content.counts, content.subwords, report, str(path))
@@ -146,7 +147,7 @@ def save_space(space: Space, path: str | Path, *, format: str | None = None, pro
     `.zst` or `.bz2` after that is compressed. A folder for spaCy needs `format="spacy"`.
     """
     path = Path(path).expanduser()
-    chosen = output_format(path, format, subwords=space.subwords is not None)
+    file_format = output_format(path, format, subwords=space.subwords is not None)
     if len(space) == 0:
         raise InputError("a Space without words cannot be written", where=str(path))
     try:
@@ -154,20 +155,22 @@ def save_space(space: Space, path: str | Path, *, format: str | None = None, pro
     except UnicodeEncodeError as error:
         raise InputError("a word holds lone surrogates and is no text", where=str(path)) from error
     try:
-        getattr(_module(chosen), chosen.writer)(space, path, progress)
+        getattr(_module(file_format), file_format.writer)(space, path, progress)
     except OSError as error:
         raise InputError(f"cannot be written ({error.strerror or error})", where=str(path)) from error
 
 
 def output_format(path: Path, format: str | None = None, *, subwords: bool = False) -> Format:
     """The format that `save_space` would write to `path`; raises if it could not: to be asked before long work."""
-    chosen = find_format(format) if format else _format_of_name(path, subwords)
-    if path.suffix in COMPRESSIONS and not chosen.compressible:
-        raise InputError(f"{chosen.name} files are not compressed", where=str(path), remedy="leave that ending out")
-    if path.is_dir() and chosen.name != "spacy":
+    file_format = find_format(format) if format else _format_of_name(path, subwords)
+    if path.suffix in COMPRESSIONS and not file_format.compressible:
+        raise InputError(
+            f"{file_format.name} files are not compressed", where=str(path), remedy="leave that ending out"
+        )
+    if path.is_dir() and file_format.name != "spacy":
         raise InputError("is a folder", where=str(path), remedy="name a file in it")
     check_writable(path)
-    return chosen
+    return file_format
 
 
 def find_format(name: str) -> Format:
@@ -184,18 +187,25 @@ def find_format(name: str) -> Format:
 
 
 def _through_cache(
-    path: Path, chosen: Format, limit: int | None, threads: int | None, report: LoadReport, progress: Progress
+    path: Path, file_format: Format, limit: int | None, threads: int, report: LoadReport, progress: Progress
 ) -> Content | None:
     """Content from the cache, or read into it; None if the cache cannot be used."""
     # Both names of the text form read alike and share their entries.
-    cache = SpaceCache(path, chosen.module)
+    cache = SpaceCache(path, file_format.module)
     found = cache.find(limit, report, progress)
     if found is not None:
         return found
-    request = Request(path, report, limit, progress, _threads(threads), digest=hashlib.sha256())
+    request = Request(
+        path,
+        report,
+        limit,
+        progress,
+        threads,
+        digest=hashlib.sha256(),
+    )
     request.make_sink = lambda dim, rows: cache.sink(request, dim)
     try:
-        content = _read(chosen, request)
+        content = _read(file_format, request)
         # Only now: the report so far is kept in the cache, and this is no fault of the file.
         for name in cache.damaged:
             report.add("damaged entry of the cache", "made again", str(cache.folder / name))
@@ -210,9 +220,9 @@ def _through_cache(
             request.opened.discard()
 
 
-def _read(chosen: Format, request: Request) -> Content:
-    with reading(request.path, f"{chosen.name} file"):
-        content: Content = _module(chosen).read(request)
+def _read(file_format: Format, request: Request) -> Content:
+    with reading(request.path, f"{file_format.name} file"):
+        content: Content = _module(file_format).read(request)
         if content.counts is not None and content.counts.min(initial=0) < 0:
             request.report.add("counts below zero", "all counts left out", str(request.path))
             content.counts = None
@@ -222,17 +232,8 @@ def _read(chosen: Format, request: Request) -> Content:
         return content
 
 
-def _module(chosen: Format) -> Any:
-    return importlib.import_module(f"isoglot.spaces.formats.{chosen.module}")
-
-
-def _threads(threads: int | None) -> int:
-    if threads is not None:
-        return max(1, threads)
-    try:
-        return min(2, len(os.sched_getaffinity(0)))
-    except AttributeError:  # not on this system
-        return min(2, os.cpu_count() or 1)
+def _module(file_format: Format) -> Any:
+    return importlib.import_module(f"isoglot.spaces.formats.{file_format.module}")
 
 
 def _format_of_name(path: Path, subwords: bool) -> Format:

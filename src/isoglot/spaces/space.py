@@ -170,11 +170,11 @@ class Space:
 
     def take(self, rows: npt.ArrayLike) -> Space:
         """The Space of these rows, in this order (copies the vectors)."""
-        chosen = np.asarray(rows, dtype=np.int64)
+        numbers = np.asarray(rows, dtype=np.int64)
         return self._replace(
-            words=[self.words[i] for i in chosen],
-            vectors=self.vectors[chosen],
-            counts=None if self.counts is None else self.counts[chosen],
+            words=[self.words[i] for i in numbers],
+            vectors=self.vectors[numbers],
+            counts=None if self.counts is None else self.counts[numbers],
         )
 
     def most_frequent(self, n: int) -> Space:

@@ -1,7 +1,7 @@
 """CoNLL files: sentences whose words carry labels, such as names (NER) or parts of speech (POS).
 
-One word a line, columns parted by tabs or blanks, a blank line after each sentence. `# comment` lines, `-DOCSTART-`
-lines and, in CoNLL-U, the lines of contractions (`3-4`) and unspoken words (`8.1`) are skipped.
+One word per line, columns separated by tabs or spaces, a blank line after each sentence. `# comment` lines,
+`-DOCSTART-` lines and, in CoNLL-U, the lines of contractions (`3-4`) and unspoken words (`8.1`) are skipped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isoglot.text.lines import read_lines, write_lines
 
 __all__ = ["LabelledSentence", "read_conll", "write_conll"]
 
-# Only blanks and tabs part columns: a non-breaking space is often part of a word ("10 000").
+# Only spaces and tabs separate columns: a non-breaking space is often part of a word ("10 000").
 _BLANKS = re.compile(r"[ \t]+")
 _SPAN_LABEL = re.compile(r"O|[BIELMSU]-\S+")
 _NO_WORD_OF_ITS_OWN = re.compile(r"[0-9]+[-.][0-9]+")
@@ -83,7 +83,7 @@ def read_conll(
 
 
 def write_conll(path: str | Path, sentences: Iterable[LabelledSentence]) -> None:
-    """Write words and labels, parted by tabs; packed if the name ends in `.gz`, `.xz`, `.bz2` or `.zst`. Atomic.
+    """Write words and labels, separated by tabs; packed if the name ends in `.gz`, `.xz`, `.bz2` or `.zst`. Atomic.
 
     What `read_conll` could not read back, such as a word that holds a tab or a sentence without words, is an error.
     """
@@ -169,7 +169,7 @@ class _Reader:
             raise FormatError(
                 f"{found} columns, but the sentence begins with {self._width}",
                 where=where,
-                remedy="part columns by tabs if words hold blanks, and sentences by a blank line",
+                remedy="separate columns by tabs if words hold spaces, and sentences by a blank line",
             )
         at = [index + found if index < 0 else index for index in self._columns]
         for index, asked in zip(at, self._columns, strict=True):
@@ -181,7 +181,7 @@ class _Reader:
             raise FormatError(
                 f"word and label would be the same column of {found}",
                 where=where,
-                remedy="a line needs a word and its label, parted by a tab or blanks",
+                remedy="a line needs a word and its label, separated by a tab or spaces",
             )
         word, label = fields[at[0]], fields[at[1]]
         if self._strip_prefix:

@@ -1,4 +1,4 @@
-"""`prepare`: raw text to clean sentences of words, one a line, with a report of what was dropped and why.
+"""`prepare`: raw text to clean sentences of words, one per line, with a report of what was dropped and why.
 
 Everything streams: a batch of lines is normalised, split, filtered and written before the next is read. Memory holds
 the counts of words and, against repeated lines, 8 bytes for each line kept; it does not grow with the text otherwise.
@@ -64,13 +64,9 @@ class TextSettings:
     dedupe: bool = True
 
     def __post_init__(self) -> None:
-        check_settings(self, otherwise="(-inf, inf)")
-        if self.form not in ("NFC", "NFKC"):
-            raise ConfigError(f"unknown normal form {self.form!r}", remedy="choose NFC or NFKC")
-        if not 1 <= self.min_tokens <= self.max_tokens:
-            raise ConfigError("needs 1 <= min_tokens <= max_tokens", where=f"{self.min_tokens}, {self.max_tokens}")
-        if self.max_length < 1 or not 0 <= self.letters <= 1:
-            raise ConfigError("needs max_length >= 1 and letters between 0 and 1")
+        check_settings(self, {"form": ("NFC", "NFKC"), "letters": "[0, 1]"}, otherwise="[1, inf)")
+        if self.min_tokens > self.max_tokens:
+            raise ConfigError(f"min_tokens is {self.min_tokens}, more than max_tokens ({self.max_tokens})")
 
 
 @dataclasses.dataclass
@@ -117,7 +113,7 @@ def prepare(
     encoding: str | None = None,
     progress: Progress = silent,
 ) -> TextReport:
-    """Clean one language's text; write it to `output`, one sentence a line, words parted by one blank.
+    """Clean one language's text; write it to `output`, one sentence per line, words separated by one space.
 
     Without `output` it only looks. The file is packed if its name ends in .gz, .xz, .bz2 or .zst, and appears only when
     it is complete. A text of which nothing is left is an error.

@@ -14,7 +14,9 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from isoglot.errors import ConfigError, MissingExtraError
+from isoglot.errors import ConfigError
+from isoglot.extras import require
+from isoglot.suggest import choose
 
 __all__ = ["SEGMENTERS", "Segment", "segmenter", "sentence_splitter"]
 
@@ -30,20 +32,17 @@ def segmenter(name: str, lang: str = "") -> Segment:
     >>> segmenter("spaces")("the cat , it sleeps")
     ['the', 'cat', ',', 'it', 'sleeps']
     """
-    chosen = SEGMENTERS.get(name)
-    if chosen is None:
-        raise ConfigError(f"unknown segmenter {name!r}", remedy=f"choose among {', '.join(SEGMENTERS)}")
-    if chosen.languages and lang and _base(lang) not in chosen.languages:
+    entry = choose("segmenter", name, SEGMENTERS)
+    if entry.languages and lang and _base(lang) not in entry.languages:
         raise ConfigError(f"the segmenter {name} does not know {lang!r}", remedy="choose icu for this language")
-    return chosen.load(lang)
+    return entry.load(lang)
 
 
 def sentence_splitter(lang: str = "") -> Split:
     """A function that splits lines of several sentences with ICU's rules and its list of abbreviations of `lang`."""
-    try:
-        from icu4py.breakers import SentenceBreaker
-    except ImportError as error:
-        raise MissingExtraError("icu4py", "text", "splitting sentences") from error
+    require("text", "splitting sentences")
+    from icu4py.breakers import SentenceBreaker
+
     plain = _locale(lang)
     listed = f"{plain}@ss=standard"  # ICU's rules with its list: no new sentence after "Mr." in English
 
@@ -82,27 +81,24 @@ def _spaces(lang: str) -> Segment:
 
 
 def _icu(lang: str) -> Segment:
-    try:
-        from icu4py.breakers import WordBreaker
-        from icu4py.locale import Locale
-    except ImportError as error:
-        raise MissingExtraError("icu4py", "text", "the segmenter icu") from error
+    require("text", "the segmenter icu")
+    from icu4py.breakers import WordBreaker
+    from icu4py.locale import Locale
+
     locale = Locale(_locale(lang))
     return lambda line: _tokens(WordBreaker(line, locale))
 
 
 def _jieba(lang: str) -> Segment:
+    require("zh", "the segmenter jieba")
     cut = _jieba_cut()
     return lambda line: _tokens(cut(line))
 
 
 @functools.cache
 def _jieba_cut() -> Callable[[str], Iterable[str]]:
-    try:
-        with _quiet():
-            import jieba
-    except ImportError as error:
-        raise MissingExtraError("jieba", "zh", "the segmenter jieba") from error
+    with _quiet():
+        import jieba
     tokenizer = jieba.Tokenizer()
     # Its own set-up would write the dictionary to a shared temporary folder, and next time believe what lies there.
     tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())
@@ -112,27 +108,23 @@ def _jieba_cut() -> Callable[[str], Iterable[str]]:
 
 
 def _fugashi(lang: str) -> Segment:
-    try:
-        with _quiet():
-            import fugashi
-            import unidic_lite
-    except ImportError as error:
-        raise MissingExtraError("fugashi and unidic-lite", "ja", "the segmenter fugashi") from error
+    require("ja", "the segmenter fugashi")
+    with _quiet():
+        import fugashi
+        import unidic_lite
     # Named, because fugashi would prefer another dictionary that happens to be installed and split differently.
     tagger = fugashi.Tagger(f'-r "{os.path.join(unidic_lite.DICDIR, "mecabrc")}" -d "{unidic_lite.DICDIR}"')
     return lambda line: _tokens(node.surface for node in tagger(line))
 
 
 def _pythainlp(lang: str) -> Segment:
-    try:
-        with _quiet(), _no_writing():
-            from pythainlp.tokenize import word_tokenize
+    require("th", "the segmenter pythainlp")
+    with _quiet(), _no_writing():
+        from pythainlp.tokenize import word_tokenize
 
-            # The engine whose dictionary is part of the package; "safe" bounds the time for long lines without blanks.
-            cut = functools.partial(word_tokenize, engine="newmm-safe", keep_whitespace=False)
-            cut("ไทย")  # what loads on first use loads here
-    except ImportError as error:
-        raise MissingExtraError("pythainlp", "th", "the segmenter pythainlp") from error
+        # The engine whose dictionary is part of the package; "safe" bounds the time for long lines without blanks.
+        cut = functools.partial(word_tokenize, engine="newmm-safe", keep_whitespace=False)
+        cut("ไทย")  # what loads on first use loads here
     return lambda line: _tokens(cut(line))
 
 

@@ -48,7 +48,7 @@ def read_sentiment(entry: Entry, artefacts: Sequence[Path], folder: Path, progre
 
 
 def read_tagged(entry: Entry, artefacts: Sequence[Path], folder: Path, progress: Progress) -> Facts:
-    """One sentence a line as `word/TAG word/TAG`; written as word, tab, tag, with a blank line after a sentence."""
+    """One sentence per line as `word/TAG word/TAG`; written as word, tab, tag, with a blank line after a sentence."""
     lines, sentences, tokens = [], 0, 0
     for line in _text(entry, artefacts).splitlines():
         pairs = [token.rpartition("/") for token in line.split() if "/" in token]

@@ -32,7 +32,7 @@ _LATIN = re.compile(r"[A-Za-z]")
 
 
 def read_freedict(entry: Entry, artefacts: Sequence[Path], folder: Path, progress: Progress) -> Facts:
-    """settings: `files`, one dictionary name a package; names that begin with the target are turned round."""
+    """settings: `files`, one dictionary name per package; names that begin with "-" are reversed."""
     return _read(entry, artefacts, folder, progress, freedict_pairs)
 
 

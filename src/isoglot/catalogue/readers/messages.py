@@ -49,15 +49,15 @@ def read_messages(entry: Entry, artefacts: Sequence[Path], folder: Path, progres
             raise FormatError(f"{name} is not JSON", where=entry.name) from error
         messages[match[2]].update(((match[1], key), text) for key, text in _leaves(tree))
     pairs = align_messages(messages[src], messages[tgt])
-    chosen = {
+    parts = {
         "text": [pair for pair in pairs if len(pair[0].split()) >= LONG],
         "short": [pair for pair in pairs if len(pair[0].split()) < LONG],
     }
-    for stem, kept in chosen.items():
+    for stem, kept in parts.items():
         src_lang, tgt_lang = entry.languages
         text = ParallelText(src_lang, tgt_lang, tuple(a for a, _ in kept), tuple(b for _, b in kept))
         text.save(folder / f"{stem}.{src_lang}", folder / f"{stem}.{tgt_lang}")
-    return {"pairs": len(chosen["text"]), "short pairs": len(chosen["short"])}
+    return {"pairs": len(parts["text"]), "short pairs": len(parts["short"])}
 
 
 def align_messages(src: dict[tuple[str, str], str], tgt: dict[tuple[str, str], str]) -> list[tuple[str, str]]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gzip
 import shutil
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from isoglot.catalogue.record import Entry
 from isoglot.errors import FormatError
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress
-from isoglot.spaces import load_space
+from isoglot.spaces import load_space, reading
 
 __all__ = ["read_public_dictionary", "read_public_model", "read_public_vectors"]
 
@@ -33,11 +32,8 @@ def read_public_vectors(entry: Entry, artefacts: Sequence[Path], folder: Path, p
 def read_public_model(entry: Entry, artefacts: Sequence[Path], folder: Path, progress: Progress) -> Facts:
     """A packed fastText `.bin`, which is kept as it is for the sake of its n-grams."""
     target = folder / entry.result
-    try:
-        with gzip.open(artefacts[0]) as packed, target.open("wb") as out:
-            shutil.copyfileobj(packed, out, 1 << 22)
-    except (OSError, EOFError, zlib.error) as error:
-        raise FormatError(f"damaged file ({error})", where=entry.name) from error
+    with reading(entry.name, "file"), gzip.open(artefacts[0]) as packed, target.open("wb") as out:
+        shutil.copyfileobj(packed, out, 1 << 22)
     with target.open("rb") as stream:
         if stream.read(4) != _FASTTEXT_MAGIC:
             raise FormatError("not a fastText model", where=entry.name)

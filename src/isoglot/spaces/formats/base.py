@@ -16,11 +16,13 @@ import tarfile
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
+import zstandard
+from safetensors import SafetensorError
 
 from isoglot.errors import FormatError, InputError
 from isoglot.progress import Progress, silent
@@ -97,6 +99,9 @@ class Request:
     def fail(self, what: str, *, line: int | None = None, remedy: str | None = None) -> NoReturn:
         raise FormatError(what, where=self.where(line), remedy=remedy)
 
+    def damaged(self, what: str, *, line: int | None = None) -> NoReturn:
+        self.fail(what, line=line, remedy="get the file again")
+
     def full(self, rows: int) -> bool:
         return self.limit is not None and rows >= self.limit
 
@@ -127,6 +132,23 @@ class BadRows:
         self._request = request
         self.bad = 0
         self._first: tuple[str, str] | None = None
+        self._seen: set[str] = set()
+
+    def keep(self, words: Sequence[str], rows: Iterable[int], broken: Container[int] = ()) -> list[int]:
+        """Those of the rows whose numbers are whole and whose word is new; the others are reported."""
+        kept = []
+        for row in rows:
+            word = words[row]
+            if row in broken:
+                self.drop("NaN or infinite number", f"{self._request.path}, word {row + 1}")
+            elif not word:
+                self.drop("empty word", f"{self._request.path}, word {row + 1}")
+            elif word in self._seen:
+                self._request.report.add("duplicate word", "dropped", f"{self._request.path}, word {row + 1}")
+            else:
+                self._seen.add(word)
+                kept.append(row)
+        return kept
 
     def drop(self, problem: str, where: str, times: int = 1) -> None:
         self._request.report.add(problem, "dropped", where, times)
@@ -145,7 +167,7 @@ class BadRows:
 
 
 @contextlib.contextmanager
-def reading(path: Path, what: str) -> Iterator[None]:
+def reading(path: Path | str, what: str) -> Iterator[None]:
     """Turn the errors that parsers of foreign bytes raise on damaged input into one FormatError."""
     try:
         yield
@@ -173,6 +195,8 @@ def reading(path: Path, what: str) -> Iterator[None]:
         struct.error,
         zlib.error,
         lzma.LZMAError,
+        zstandard.ZstdError,
+        SafetensorError,
         zipfile.BadZipFile,
         tarfile.TarError,
         json.JSONDecodeError,
@@ -222,7 +246,7 @@ def clean(request: Request, content: Content) -> Content:
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
         request.fail(f"vectors are no matrix of numbers (shape {vectors.shape}, type {vectors.dtype})")
     if len(words) != len(vectors):
-        request.fail(f"{len(words):,} words but {len(vectors):,} vectors", remedy="get the file again")
+        request.damaged(f"{len(words):,} words but {len(vectors):,} vectors")
     if request.limit is not None:
         words, vectors = words[: request.limit], vectors[: request.limit]
         counts = None if counts is None else counts[: request.limit]
@@ -231,27 +255,12 @@ def clean(request: Request, content: Content) -> Content:
     if vectors.dtype != np.float32 or not vectors.flags.aligned or not vectors.flags.c_contiguous:
         with np.errstate(all="ignore"):
             vectors = np.ascontiguousarray(vectors, dtype=np.float32)
-    bad = BadRows(request)
-    dropped: set[int] = set()
-    for row in non_finite_rows(vectors):
-        bad.drop("NaN or infinite number", f"{request.path}, row {row + 1}")
-        dropped.add(row)
-    if "" in words:
-        for row in (i for i, word in enumerate(words) if not word and i not in dropped):
-            bad.drop("empty word", f"{request.path}, row {row + 1}")
-            dropped.add(row)
-    if len(set(words)) != len(words):
-        seen: set[str] = set()
-        for row, word in enumerate(words):
-            if row in dropped:
-                continue
-            if word in seen:
-                request.report.add("duplicate word", "dropped", f"{request.path}, row {row + 1}")
-                dropped.add(row)
-            seen.add(word)
-    bad.check(len(words))
-    if dropped:
-        keep = np.array([row for row in range(len(words)) if row not in dropped], dtype=np.int64)
+    broken = set(non_finite_rows(vectors))
+    distinct = set(words)
+    if broken or "" in distinct or len(distinct) != len(words):
+        bad = BadRows(request)
+        keep = bad.keep(words, range(len(words)), broken)
+        bad.check(len(words))
         words = [words[row] for row in keep]
         vectors = vectors[keep]
         counts = None if counts is None else counts[keep]

@@ -58,9 +58,9 @@ def read(request: Request) -> Content:
             maxn = 0  # as fastText does: old classifiers had no n-grams
         size, nwords, nlabels, _, pruned = stream.unpack("<3i2q")
         if not (0 < dim <= _LARGEST_DIM and 0 < nwords <= size == nwords + nlabels and bucket >= 0):
-            request.fail("damaged fastText header", remedy="get the file again")
+            request.damaged("damaged fastText header")
         if not 0 <= maxn <= 1024:
-            request.fail(f"n-grams of up to {maxn} characters", remedy="the file is damaged: get it again")
+            request.damaged(f"n-grams of up to {maxn} characters")
         raw, counts = stream.dictionary(size, nwords)
         (quantised,) = stream.unpack("<?")
         if quantised or pruned > 0:
@@ -70,7 +70,7 @@ def read(request: Request) -> Content:
         rows, columns = stream.unpack("<2q")
         uses_ngrams = maxn > 0 and bucket > 0
         if columns != dim or rows < nwords or (uses_ngrams and rows != nwords + bucket):
-            request.fail("the input matrix does not fit the dictionary", remedy="the file is damaged: get it again")
+            request.damaged("the input matrix does not fit the dictionary")
         matrix = stream.matrix(rows, dim)
         offset = None if source.compression else stream.position
         stream.check_output(rows, dim)
@@ -87,21 +87,9 @@ def read(request: Request) -> Content:
     sink = request.sink(dim, len(words))
     bad = BadRows(request)
     kept: list[int] = []
-    seen: set[str] = set()
     for start, block in word_vectors(raw, matrix, subwords):
         broken = {start + row for row in non_finite_rows(block)}
-        mine = []
-        for row in range(start, start + len(block)):
-            where = f"{request.path}, word {row + 1}"
-            if row in broken:
-                bad.drop("NaN or infinite number", where)
-            elif not words[row]:
-                bad.drop("empty word", where)
-            elif words[row] in seen:
-                request.report.add("duplicate word", "dropped", where)
-            else:
-                seen.add(words[row])
-                mine.append(row)
+        mine = bad.keep(words, range(start, start + len(block)), broken)
         bad.check(start + len(block))
         kept += mine
         sink.append(block if len(mine) == len(block) else block[np.array(mine, dtype=np.int64) - start])
@@ -198,7 +186,7 @@ class _Reader:
             self._pending += self._source.read(max(size - len(self._pending), 1 << 16))
         data, self._pending = self._pending[:size], self._pending[size:]
         if len(data) < size:
-            self._request.fail("the file ends early, it was cut short", remedy="get the file again")
+            self._request.damaged("the file ends early, it was cut short")
         self.position += size
         return data
 
@@ -212,10 +200,10 @@ class _Reader:
         for _ in range(size):
             while (stop := buffer.find(b"\0", at, at + _LONGEST_WORD)) < 0 or stop + 10 > len(buffer):
                 if stop < 0 and len(buffer) - at > _LONGEST_WORD:
-                    self._request.fail("a word without end in the dictionary", remedy="get the file again")
+                    self._request.damaged("a word without end in the dictionary")
                 more = self._source.read(1 << 20)
                 if not more:
-                    self._request.fail("the file ends inside its dictionary", remedy="get the file again")
+                    self._request.damaged("the file ends inside its dictionary")
                 self.position += at
                 buffer, at = buffer[at:] + more, 0
             count, kind = struct.unpack_from("<qb", buffer, stop + 1)
@@ -226,15 +214,13 @@ class _Reader:
         self.position += at
         self._pending = buffer[at:]
         if len(words) != nwords:
-            self._request.fail(
-                f"the dictionary holds {len(words):,} words, its header says {nwords:,}", remedy="get the file again"
-            )
+            self._request.damaged(f"the dictionary holds {len(words):,} words, its header says {nwords:,}")
         return words, np.array(counts, dtype=np.int64)
 
     def matrix(self, rows: int, dim: int) -> FloatMatrix:
         if self._source.compression is None:
             if self.position + rows * dim * 4 > self._source.size:
-                self._request.fail("the file is shorter than its matrix", remedy="it was cut short: get it again")
+                self._request.damaged("the file is shorter than its matrix")
             mapped = np.memmap(self._request.path, dtype="<f4", mode="r", offset=self.position, shape=(rows, dim))
             return mapped.view(np.ndarray)
         # A first guess that the size of the file supports; the sink grows if there is really more.
@@ -260,7 +246,4 @@ class _Reader:
                 left += len(piece)
         quantised, count, columns = _OUTPUT.unpack(head) if len(head) == _OUTPUT.size else (False, 0, 0)
         if quantised or columns != dim or count < 0 or left != count * columns * 4:
-            self._request.fail(
-                "the output matrix is cut short, or other data follows it",
-                remedy="the file is damaged: get it again",
-            )
+            self._request.damaged("the output matrix is cut short, or other data follows it")

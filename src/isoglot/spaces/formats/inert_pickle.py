@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import pickletools
 import warnings
+from collections.abc import Callable
 from typing import IO, Any
 
 from isoglot.errors import FormatError
@@ -104,20 +105,8 @@ class _Machine:
                 pass
             case "MARK":
                 push(_MARK)
-            case "NONE":
-                push(None)
-            case "NEWTRUE":
-                push(True)
-            case "NEWFALSE":
-                push(False)
-            case "EMPTY_LIST":
-                push([])
-            case "EMPTY_DICT":
-                push({})
-            case "EMPTY_TUPLE":
-                push(())
-            case "EMPTY_SET":
-                push(Call(Global("builtins", "set"), ()))
+            case _ if name in _NEW:
+                push(_NEW[name]())
             case "TUPLE1" | "TUPLE2" | "TUPLE3":
                 values = [self.pop() for _ in range(int(name[-1]))]
                 push(tuple(reversed(values)))
@@ -207,6 +196,15 @@ class _Machine:
                 target[key] = value
 
 
+_NEW: dict[str, Callable[[], Any]] = {
+    "NONE": lambda: None,
+    "NEWTRUE": lambda: True,
+    "NEWFALSE": lambda: False,
+    "EMPTY_LIST": list,
+    "EMPTY_DICT": dict,
+    "EMPTY_TUPLE": tuple,
+    "EMPTY_SET": lambda: Call(Global("builtins", "set"), ()),
+}
 _VALUES = frozenset(
     "INT BININT BININT1 BININT2 LONG LONG1 LONG4 FLOAT BINFLOAT "
     "STRING BINSTRING SHORT_BINSTRING UNICODE BINUNICODE SHORT_BINUNICODE BINUNICODE8 "

@@ -6,6 +6,7 @@ FastTextKeyedVectors with their n-grams, and the `wv` of a whole Word2Vec or Fas
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.errors import MissingExtraError
+from isoglot.extras import require
 from isoglot.files import check_writable, follow_link, part_name, remove_abandoned
 from isoglot.progress import Progress
 from isoglot.spaces.formats.base import Content, MemorySink, Request, clean, reading
@@ -40,7 +41,7 @@ def read(request: Request) -> Content:
         with request.path.open("rb") as file:
             root = inspect_pickle(file, str(request.path))
             if file.read(1):
-                request.fail("data after the pickle", remedy="get the file again")
+                request.damaged("data after the pickle")
         request.progress(f"reading {request.path.name}", 1, 1)
         state, prefix = _state(request, root)
         words = _first(state, "index_to_key", "index2word", "index2entity")
@@ -70,10 +71,9 @@ def read(request: Request) -> Content:
 
 def write(space: Space, path: Path, progress: Progress) -> None:
     """Write gensim KeyedVectors (needs gensim): exact; counts go along, n-grams do not."""
-    try:
-        from gensim.models import KeyedVectors
-    except ImportError:
-        raise MissingExtraError("gensim", "gensim", "writing gensim KeyedVectors") from None
+    require("gensim", "writing gensim KeyedVectors")
+    from gensim.models import KeyedVectors
+
     check_writable(path)
     vectors = KeyedVectors(space.dim)
     vectors.add_vectors(list(space.words), np.asarray(space.vectors))
@@ -180,12 +180,10 @@ def _array(request: Request, value: object) -> npt.NDArray[Any] | None:
         request.fail("an array of a type that holds no plain numbers")
     if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape):
         request.fail("an array of unknown shape")
-    elements = 1
-    for n in shape:
-        elements *= n
+    elements = math.prod(shape)
     plain = np.dtype((">" if order == ">" else "<") + kind.lstrip("<>|="))
     if not isinstance(data, bytes) or len(data) != elements * plain.itemsize:
-        request.fail("an array that is not as long as its shape says", remedy="get the file again")
+        request.damaged("an array that is not as long as its shape says")
     return np.frombuffer(data, dtype=plain).reshape(shape, order="F" if fortran is True else "C")
 
 
@@ -193,9 +191,9 @@ def _composed(
     request: Request, words: list[str], rows: npt.NDArray[Any] | None, subwords: SubwordTable | None
 ) -> FloatMatrix:
     if rows is None or subwords is None or rows.ndim != 2 or rows.shape != (len(words), subwords.matrix.shape[1]):
-        request.fail("word and n-gram vectors do not fit together", remedy="get the file again")
-    chosen = words if request.limit is None else words[: request.limit]
-    sink = MemorySink(rows.shape[1], len(chosen))
-    for _, block in word_vectors([word.encode("utf-8") for word in chosen], rows, subwords):
+        request.damaged("word and n-gram vectors do not fit together")
+    first_words = words if request.limit is None else words[: request.limit]
+    sink = MemorySink(rows.shape[1], len(first_words))
+    for _, block in word_vectors([word.encode("utf-8") for word in first_words], rows, subwords):
         sink.append(block)
     return sink.finish()

@@ -48,24 +48,14 @@ def read(request: Request) -> Content:
             vocabulary = _unpack(request, _member(request, archive, "vocab.bin"), len(indexes))
         words, counts = _vocabulary(request, vocabulary)
     if len(words) != len(indexes):
-        request.fail(f"{len(words):,} words but {len(indexes):,} vectors", remedy="get the file again")
+        request.damaged(f"{len(words):,} words but {len(indexes):,} vectors")
     request.complete = True
     bad = BadRows(request)
-    keep: list[int] = []
-    seen: set[str] = set(_SPECIAL)
-    for row in np.argsort(-counts, kind="stable").tolist():
-        word = words[row]
-        if not word:
-            bad.drop("empty word", f"{request.path}, word {row + 1}")
-        elif word in seen:
-            if word not in _SPECIAL:
-                request.report.add("duplicate word", "dropped", f"{request.path}, word {row + 1}")
-        else:
-            seen.add(word)
-            keep.append(row)
+    order = np.argsort(-counts, kind="stable").tolist()
+    keep = bad.keep(words, (row for row in order if words[row] not in _SPECIAL))
     bad.check(len(words))
     if broken := non_finite_rows(codes.reshape(-1, codes.shape[2])):
-        request.fail(f"{len(broken)} vectors of the codebooks are not finite", remedy="get the file again")
+        request.damaged(f"{len(broken)} vectors of the codebooks are not finite")
     if not keep:
         request.fail("holds no vectors")
     if request.limit is not None and request.limit < len(keep):
@@ -74,8 +64,8 @@ def read(request: Request) -> Content:
     parts, _, width = codes.shape
     sink = request.sink(parts * width, len(keep))
     for start in range(0, len(keep), _BLOCK):
-        chosen = indexes[keep[start : start + _BLOCK]]  # (rows, parts)
-        sink.append(codes[np.arange(parts), chosen].reshape(len(chosen), parts * width))
+        row_codes = indexes[keep[start : start + _BLOCK]]  # (rows, parts)
+        sink.append(codes[np.arange(parts), row_codes].reshape(len(row_codes), parts * width))
         request.progress(f"reading {request.path.name}", min(start + _BLOCK, len(keep)), len(keep))
     return Content([words[row] for row in keep], None, counts[keep])
 
@@ -113,7 +103,7 @@ def _member(request: Request, archive: tarfile.TarFile, name: str) -> bytes:
             file = archive.extractfile(member)
             data = file.read() if file else b""
             if len(data) != member.size:
-                request.fail(f"{name} ends early, the archive was cut short", remedy="get the file again")
+                request.damaged(f"{name} ends early, the archive was cut short")
             return data
     raise FormatError(
         f"no {name} in this tar archive",
@@ -126,31 +116,31 @@ def _unpack(request: Request, data: bytes, words: int) -> bytes:
     unpacker = zlib.decompressobj(wbits=31)
     text = unpacker.decompress(data, min(_LARGEST_VOCABULARY, 4096 + words * _LONGEST_WORD))
     if not unpacker.eof or unpacker.unused_data.strip(b"\0"):
-        request.fail("vocab.bin is cut short, too large, or followed by other data", remedy="get the file again")
+        request.damaged("vocab.bin is cut short, too large, or followed by other data")
     return text
 
 
 def _vocabulary(request: Request, data: bytes) -> tuple[list[str], npt.NDArray[np.int64]]:
     (count,) = struct.unpack_from("<I", data)
     if 4 + 4 * count > len(data):
-        request.fail("the vocabulary is shorter than its header says", remedy="get the file again")
+        request.damaged("the vocabulary is shorter than its header says")
     counts = np.frombuffer(data, dtype="<u4", count=count, offset=4).astype(np.int64)
     words = data[4 + 4 * count :].decode("utf-8").split("\n")
     if len(words) != count:
-        request.fail(f"{len(words):,} words but {count:,} counts", remedy="get the file again")
+        request.damaged(f"{len(words):,} words but {count:,} counts")
     return words, counts
 
 
 def _quantiser(request: Request, data: bytes) -> tuple[npt.NDArray[np.uint8], FloatMatrix]:
     count, dim, parts, centroids = struct.unpack_from("<4I", data)
     if not (dim and parts and dim % parts == 0 and 0 < centroids <= 256):
-        request.fail("damaged header of the quantiser", remedy="get the file again")
+        request.damaged("damaged header of the quantiser")
     if len(data) != 16 + count * parts + 4 * centroids * dim:
-        request.fail("the quantiser is not as long as its header says", remedy="get the file again")
+        request.damaged("the quantiser is not as long as its header says")
     indexes = np.frombuffer(data, dtype=np.uint8, count=count * parts, offset=16).reshape(count, parts)
     codes = np.frombuffer(data, dtype="<f4", offset=16 + count * parts).reshape(parts, centroids, dim // parts)
     if indexes.size and int(indexes.max()) >= centroids:
-        request.fail("an index beyond its codebook", remedy="get the file again")
+        request.damaged("an index beyond its codebook")
     return indexes, codes.astype(np.float32)
 
 

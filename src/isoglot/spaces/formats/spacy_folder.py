@@ -37,13 +37,13 @@ def read(request: Request) -> Content:
         if (folder / "vectors.cfg").is_file():
             mode = json.loads(read_whole(folder / "vectors.cfg")).get("mode", "default")
             if mode != "default":
-                request.fail(f"vectors of mode {mode!r}", remedy="only tables with a row a word are read")
+                request.fail(f"vectors of mode {mode!r}", remedy="only tables with one row per word are read")
     with reading(folder / "vectors", "matrix"):
         with (folder / "vectors").open("rb") as file:
             check_npy_header(file, (folder / "vectors").stat().st_size, folder / "vectors")
         vectors: npt.NDArray[Any] = np.load(folder / "vectors", mmap_mode="r", allow_pickle=False).view(np.ndarray)
         if vectors.ndim != 2:
-            request.fail(f"vectors of shape {vectors.shape}", remedy="get the files again")
+            request.damaged(f"vectors of shape {vectors.shape}")
     request.progress(f"reading {request.path.name}", 1, 3)
     owners = _owners(folder / "key2row", len(vectors))
     strings = _strings(folder / "strings.json")
@@ -61,9 +61,9 @@ def read(request: Request) -> Content:
         if request.full(len(found)):
             break
     rows = [row for row, _ in found]
-    chosen = vectors[: len(rows)] if rows == list(range(len(rows))) else vectors[rows]
+    matrix = vectors[: len(rows)] if rows == list(range(len(rows))) else vectors[rows]
     request.progress(f"reading {request.path.name}", 3, 3)
-    return clean(request, Content([word for _, word in found], chosen, lang=_language(folder)))
+    return clean(request, Content([word for _, word in found], matrix, lang=_language(folder)))
 
 
 def write(space: Space, path: Path, progress: Progress) -> None:

@@ -102,9 +102,6 @@ class ByteSource:
                 break
         return bytes(data)
 
-    def tell_raw(self) -> int:
-        return self._done
-
     def drain(self) -> None:
         """Read on to the end of the raw file, so that the digest covers all of it."""
         block = memoryview(bytearray(1 << 20))

@@ -49,7 +49,7 @@ def read(request: Request) -> Content:
 
 
 def write(space: Space, path: Path, progress: Progress) -> None:
-    """Write word2vec's text form: a header, then a line a word. Nine digits: reading gives the same bits."""
+    """Write word2vec's text form: a header, then one word per line. Nine digits: reading gives the same bits."""
     _write(space, path, progress, f"{len(space)} {space.dim}\n".encode())
 
 
@@ -122,7 +122,7 @@ class _TextReader:
 
         chunk = fetch()
         if chunk is None:
-            request.fail("the file is empty", remedy="get the file again")
+            request.damaged("the file is empty")
         begin = self._begin(chunk[0], chunk[1])
         while chunk is not None:
             buffer, end, cut = chunk
@@ -160,7 +160,7 @@ class _TextReader:
             begin, self.line = stop + 1, self.line + 1
         lines = [line for line in bytes(buffer[begin:end]).split(b"\n", 65)[:65] if line.strip()]
         if not lines:
-            request.fail("the file holds only empty lines", remedy="get the file again")
+            request.damaged("the file holds only empty lines")
         header = parse_header(lines[0])
         rows = lines[1:] if header else lines
         if header and not rows:

@@ -59,12 +59,9 @@ def read(request: Request) -> Content:
                 break
             left = len(buffer) - position
             if left > _LONGEST_WORD and buffer.find(b" ", position, position + _LONGEST_WORD) < 0:
-                request.fail(f"no word found after {len(words):,} vectors", remedy="the file is damaged: get it again")
+                request.damaged(f"no word found after {len(words):,} vectors")
             if finished:
-                request.fail(
-                    f"the file ends after {len(words):,} of {announced:,} vectors",
-                    remedy="it was cut short: get it again",
-                )
+                request.damaged(f"the file ends after {len(words):,} of {announced:,} vectors")
             more = source.read(max(_CHUNK, width))
             finished = not more
             buffer = buffer[position:] + more
