@@ -48,7 +48,7 @@ def check_inducer(inducer: str | Aligner, seed: int = 0) -> str | Aligner:
             near = difflib.get_close_matches(inducer, known, n=1)
             remedy = f"did you mean {near[0]!r}?" if near else f"one of: {', '.join(known)}"
             raise ConfigError(f"unknown way to induce a dictionary {inducer!r}", remedy=remedy)
-        inducer = named_aligner(inducer, {"seed": seed})
+        inducer = named_aligner(inducer, seed=seed)
     if inducer.method.supervision == "supervised":
         raise ConfigError(
             f"{inducer.method.name} needs translation pairs, and there are none to induce a dictionary from",

@@ -142,7 +142,7 @@ def align_static(
     given = dict(dictionary_from or {})
     criteria = {lang: criterion or (BY_DICTIONARY if lang in given else "semantic") for lang in others}
     spaces = {lang: _ordered(lang, space) for lang, space in spaces.items()}
-    method = named_aligner(aligner, {"seed": seed}) if isinstance(aligner, str) else aligner
+    method = named_aligner(aligner, seed=seed) if isinstance(aligner, str) else aligner
     check_learner(method)
     inducers: dict[str, str | Aligner] = {}
     for lang in others:
