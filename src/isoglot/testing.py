@@ -56,10 +56,10 @@ def planted_rotation(
 ) -> tuple[Space, Space, IntVector]:
     """A language, its rotated, noisy, shuffled twin, and the rows of both that belong together, (words, 2)."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(words, dim)) * np.linspace(2, 0.5, dim) + rng.normal(size=dim) * 0.5
+    X = (rng.normal(size=(words, dim)) * np.linspace(2, 0.5, dim) + rng.normal(size=dim) * 0.5).astype(np.float32)
     turn = np.linalg.qr(rng.normal(size=(dim, dim)))[0]
     order = rng.permutation(words)
-    Y = (X @ turn + noise * rng.normal(size=(words, dim)))[order]
+    Y = (X @ turn + noise * rng.normal(size=(words, dim))).astype(np.float32)[order]
     src, tgt = Space("aa", [f"a{i}" for i in range(words)], X), Space("bb", [f"b{i}" for i in order], Y)
     return src, tgt, np.stack([order, np.arange(words)], axis=1)
 

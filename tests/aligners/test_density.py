@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from isoglot.aligners import FCNN, Alignment, RealNVP
+from isoglot.aligners.base import Problem
 from isoglot.aligners.flows.selection import Selection
 from isoglot.errors import ConfigError, ShapeError
 
@@ -256,8 +257,9 @@ def shrinking(Y):
 
 
 def selection(select, Y, pairs=None, **options):
-    settings = {"score": "csls", "words": 10_000, "seed": 0, **options}
-    return Selection(select, np.zeros_like(Y), Y, np.zeros((0, 2), np.int64) if pairs is None else pairs, **settings)
+    pairs = np.zeros((0, 2), np.int64) if pairs is None else pairs
+    problem = Problem(np.zeros_like(Y), Y, pairs, np.random.default_rng(0))
+    return Selection(RealNVP(select=select, **options), problem)
 
 
 @pytest.mark.parametrize(("select", "wanted"), [("semantic", 2), ("structural", 2), ("last", 3)])
@@ -296,7 +298,7 @@ def test_validation_keeps_pairs_out_of_learning_and_goes_by_them():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 8)).astype(np.float32)
     pairs = identical(200)
-    judge = Selection("validation", X, X, pairs, score="csls", words=10_000, seed=0)
+    judge = Selection(RealNVP(select="validation"), Problem(X, X, pairs, rng))
     learn, kept = ({tuple(row) for row in part.tolist()} for part in (judge.learn, judge.kept))
     assert len(kept) == 20
     assert not learn & kept

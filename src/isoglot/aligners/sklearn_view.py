@@ -45,20 +45,23 @@ class AlignedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Learn from rows of X (n, d) and y (n, e) that translate each other; a method without pairs from all rows."""
         if self.side not in ("src", "tgt"):
             raise ConfigError(f"side must be 'src' or 'tgt', not {self.side!r}")
-        X, Y = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float32)
-        Y = Y.reshape(len(Y), -1)
+        matrices: tuple[FloatMatrix, FloatMatrix]
+        matrices = validate_data(self, X, y, multi_output=True, y_numeric=True, dtype=np.float32)
+        A, B = matrices[0], matrices[1].reshape(len(matrices[1]), -1)
         aligner = named_aligner(self.aligner) if isinstance(self.aligner, str) else self.aligner
-        rows = np.arange(len(X))
+        rows = np.arange(len(A))
         pairs = None if aligner.method.supervision == "unsupervised" else np.stack([rows, rows], axis=1)
-        self.alignment_ = aligner.fit(X, Y, pairs)
+        self.alignment_ = aligner.fit(A, B, pairs)
         if self.side == "tgt":
-            self.n_features_in_ = Y.shape[1]
+            self.n_features_in_ = B.shape[1]
         return self
 
     def transform(self, X: npt.ArrayLike) -> FloatMatrix:
         """Vectors of `side` (n, d) in the shared space."""
         check_is_fitted(self)
-        return self.alignment_.transform(validate_data(self, X, reset=False, dtype=np.float32), self.side)
+        matrix = validate_data(self, X, reset=False, dtype=np.float32)
+        mapped: FloatMatrix = self.alignment_.transform(matrix, self.side)
+        return mapped
 
     def score(self, X: npt.ArrayLike, y: npt.ArrayLike) -> float:
         """Share of the rows of X whose best CSLS translation among the rows of y is the row of the same number."""

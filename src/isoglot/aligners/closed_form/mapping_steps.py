@@ -7,12 +7,13 @@ of linear transformations". Each step is a matrix, so that all of them together 
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import ConfigError
+from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["MappingSteps", "map_in_steps", "whitening"]
@@ -38,6 +39,8 @@ class MappingSteps:
     src_dewhiten: Dewhiten = "src"
     tgt_dewhiten: Dewhiten = "tgt"
     dimensions: int = 0
+
+    limits: ClassVar[Limits] = {"src_dewhiten": get_args(Dewhiten), "tgt_dewhiten": get_args(Dewhiten)}
 
 
 def map_in_steps(

@@ -20,6 +20,7 @@ from isoglot.aligners.closed_form.procrustes import procrustes
 from isoglot.aligners.flows.flow_alignment import import_flow
 from isoglot.aligners.flows.gan_realnvp import Adversarial, GanRealNVP, collapsed, early_stop
 from isoglot.aligners.flows.realnvp import learned_flow
+from isoglot.aligners.flows.selection import Selection
 from isoglot.aligners.self_learning.refinement import nearest_rotation
 from isoglot.retrieval import Retriever
 from isoglot.settings import Limits
@@ -30,8 +31,6 @@ __all__ = ["Bootstrap"]
 CHOICES = {"of": ("gan-realnvp", "muse"), "constraint": ("cross-correlation", "graph-structure", "procrustes")}
 #: Fewer pairs than this teach nothing, so the rounds end.
 LEAST_PAIRS = 10
-#: Pairs that a constraint looks at in a step.
-CONSTRAINT_BATCH = 1000
 
 
 @method(
@@ -69,8 +68,7 @@ class Bootstrap(Adversarial):
         from isoglot.aligners.flows.networks.critics import Game, dual_constraint
         from isoglot.aligners.flows.networks.supervised import as_map, prefixed, without_prefix
 
-        rules = dataclasses.replace(self._rules(), constraint_weight=self.constraint_weight)
-        selection = self._selection(problem)
+        selection = Selection(self, problem)
         saved = problem.checkpoint.load()
         if saved is None or "bootstrap" not in saved.facts:
             # The first part keeps its own state in the same file.
@@ -80,7 +78,7 @@ class Bootstrap(Adversarial):
             first, info = without_prefix(saved.tensors, "best."), saved.facts["bootstrap"]
         module = self._module(first, info)
         there = as_map(module.there)
-        game = Game(module, problem.X, problem.Y, rules, (self.seed, 1))
+        game = Game(module, problem.X, problem.Y, self, (self.seed, 1))
         best = module.arrays()
         if saved is None or "bootstrap" not in saved.facts:
             selection.look(there)
@@ -99,9 +97,13 @@ class Bootstrap(Adversarial):
                 facts: dict[str, Any] = {}
             else:
                 draw = (self.seed, number)
-                asked = dual_constraint(self.constraint, module, problem.X, problem.Y, pairs, CONSTRAINT_BATCH, draw)
+                constraint = dual_constraint(
+                    self.constraint, module, problem, pairs, weight=self.constraint_weight, seed=draw
+                )
                 # Half of the rate that the map itself was trained with: it need not go far any more.
-                facts = game.epoch(number - 1, asked, fall=(0.5, 0.0 if self.decay else 0.5), progress=problem.progress)
+                facts = game.epoch(
+                    number - 1, constraint, fall=(0.5, 0.0 if self.decay else 0.5), progress=problem.progress
+                )
             if collapsed(there(problem.X[: self.words]), problem.Y):
                 stopped, reason = True, "the map collapsed"
                 break

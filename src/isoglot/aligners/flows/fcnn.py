@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.aligners.alignment import Alignment, Side, Tensors
-from isoglot.aligners.base import Aligner, Problem, method
-from isoglot.aligners.flows.realnvp import STARTS, linear_start
-from isoglot.aligners.flows.selection import OPTIMISERS, SELECT, Selection
+from isoglot.aligners.base import Problem, method
+from isoglot.aligners.flows.realnvp import PairTrained, linear_start
+from isoglot.aligners.flows.selection import Selection
 from isoglot.errors import ShapeError
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
@@ -31,7 +31,7 @@ __all__ = ["FCNN", "NetworkAlignment"]
     requires=("torch",),
 )
 @dataclasses.dataclass(frozen=True)
-class FCNN(Aligner):
+class FCNN(PairTrained):
     """Minimise `|f(x) - y|²` over the pairs, f a network of three hidden layers with tanh and a linear way out.
 
     Args:
@@ -51,45 +51,23 @@ class FCNN(Aligner):
     """
 
     hidden: int = 1024
-    start: str = "procrustes"
-    batch: int = 32
-    rate: float = 1e-4
-    epochs: int = 20
     optimiser: str = "adam"
-    decay: bool = False
-    least_steps: int = 0
-    select: str = "semantic"
-    score: str = "csls"
-    words: int = 10_000
 
-    limits: ClassVar[Limits] = {
-        "hidden": "[1, inf)",
-        "start": STARTS,
-        "batch": "[1, inf)",
-        "rate": "(0, inf)",
-        "optimiser": OPTIMISERS,
-        "select": SELECT,
-        "words": "[1, inf)",
-    }
+    limits: ClassVar[Limits] = {"hidden": "[1, inf)"}
 
     def _fit(self, problem: Problem) -> Alignment:
         import_torch("a network")
         from isoglot.aligners.flows.networks.plain_network import Network
-        from isoglot.aligners.flows.networks.supervised import PairTraining
+        from isoglot.aligners.flows.networks.supervised import train_on_pairs
 
-        training = PairTraining(
-            self.batch, self.rate, self.epochs, self.optimiser, self.decay, self.seed, self.least_steps
-        )
-        selection = Selection(
-            self.select, problem.X, problem.Y, problem.pairs, score=self.score, words=self.words, seed=self.seed
-        )
+        selection = Selection(self, problem)
         turn = linear_start(self.start, problem, selection.learn)
         network = Network(problem.X.shape[1], self.hidden, self.seed, turn)
 
         def loss(x: Any, y: Any) -> Any:
             return (network.there(x) - y).square().sum(dim=1).mean()
 
-        weights = training.run(network, loss, problem, selection, "training a network (epochs)")
+        weights = train_on_pairs(self, network, loss, problem, selection, "training a network (epochs)")
         return NetworkAlignment.learned(info=selection.info, weights=weights)
 
 

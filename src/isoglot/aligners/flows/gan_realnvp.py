@@ -8,24 +8,21 @@ whether that is better than chance.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from isoglot.aligners.adversarial.muse import Muse
 from isoglot.aligners.alignment import Alignment, LinearAlignment
-from isoglot.aligners.base import Aligner, Problem, method
+from isoglot.aligners.base import Problem, method
 from isoglot.aligners.flows.flow_alignment import import_flow
 from isoglot.aligners.flows.realnvp import learned_flow, new_flow
-from isoglot.aligners.flows.selection import OPTIMISERS, SELECT, Selection
+from isoglot.aligners.flows.selection import Selection, Trained
 from isoglot.aligners.verdict import WORDS, judged_mapped
 from isoglot.checkpoints import Checkpoint
 from isoglot.errors import ConfigError
 from isoglot.settings import Limits
-from isoglot.spaces import FloatMatrix, IntVector
-
-if TYPE_CHECKING:
-    from isoglot.aligners.flows.networks.critics import Rules
+from isoglot.spaces import FloatMatrix
 
 __all__ = ["Adversarial", "GanRealNVP", "collapsed", "early_stop"]
 
@@ -34,7 +31,7 @@ COLLAPSED = 0.2
 
 
 @dataclasses.dataclass(frozen=True)
-class Adversarial(Aligner):
+class Adversarial(Trained):
     """Settings of everything that plays the Wasserstein game.
 
     Args:
@@ -43,9 +40,12 @@ class Adversarial(Aligner):
         rate, optimiser: of the map, "rmsprop" or "adam". The paper's rate is 1e-6, with which hardly anything moves in
             the time a CPU has.
         decay: let the map's rate fall to nothing towards the end.
-        distance: "critic" as in the paper, or "sliced", for spaces of few dimensions: see `density.game.Rules`.
+        distance: "critic" for the paper's game, or "sliced": the sliced Wasserstein distance between larger batches
+            (Rabin et al. 2011), which needs no critics and cannot collapse; for spaces of few dimensions, as random
+            directions tell little in many.
         critic_rate, critic_steps, critic: rate, steps for one of the map, and width of the critics.
-        lipschitz: "penalty" or "clipping", which keep critics smooth.
+        lipschitz: "penalty" on critics' gradients that are not of length one (Gulrajani et al. 2017), or "clipping" of
+            their weights (Arjovsky et al. 2017).
         weight: of the likelihoods.
         start: "muse" looks for a rotation without pairs first (its starts that take seconds), "none" for nothing.
         select, score, words: which epoch to keep, as in `realnvp`; there are no pairs for "validation".
@@ -57,9 +57,7 @@ class Adversarial(Aligner):
     identity: bool = True
     epochs: int = 10
     steps: int = 100
-    batch: int = 32
     rate: float = 1e-5
-    optimiser: str = "rmsprop"
     decay: bool = True
     distance: str = "critic"
     critic_rate: float = 1e-3
@@ -68,25 +66,17 @@ class Adversarial(Aligner):
     lipschitz: str = "penalty"
     weight: float = 1e-4
     start: str = "muse"
-    select: str = "semantic"
-    score: str = "csls"
-    words: int = 10_000
 
     limits: ClassVar[Limits] = {
         "couplings": "[1, inf)",
         "hidden": "[1, inf)",
         "steps": "[1, inf)",
-        "batch": "[1, inf)",
-        "rate": "(0, inf)",
-        "optimiser": OPTIMISERS,
         "distance": ("critic", "sliced"),
         "critic_rate": "(0, inf)",
         "critic_steps": "[1, inf)",
         "critic": "[1, inf)",
         "lipschitz": ("penalty", "clipping"),
         "start": ("muse", "none"),
-        "select": SELECT,
-        "words": "[1, inf)",
     }
 
     def __post_init__(self) -> None:
@@ -94,30 +84,8 @@ class Adversarial(Aligner):
         if self.select == "validation":
             raise ConfigError("there are no pairs to validate on", where="select", remedy="select=semantic")
 
-    def _rules(self) -> Rules:
-        from isoglot.aligners.flows.networks.critics import Rules
-
-        return Rules(
-            steps=self.steps,
-            batch=self.batch,
-            rate=self.rate,
-            critic_rate=self.critic_rate,
-            critic_steps=self.critic_steps,
-            critic=self.critic,
-            lipschitz=self.lipschitz,
-            weight=self.weight,
-            optimiser=self.optimiser,
-            distance=self.distance,
-        )
-
-    def _selection(self, problem: Problem) -> Selection:
-        none: IntVector = np.zeros((0, 2), dtype=np.int64)
-        return Selection(self.select, problem.X, problem.Y, none, score=self.score, words=self.words, seed=self.seed)
-
     def _turn(self, problem: Problem) -> FloatMatrix:
         """The rotation (d, d) to start from."""
-        if self.start not in ("muse", "none"):
-            raise ConfigError(f"unknown start {self.start!r}", where="start", remedy="muse or none")
         if self.start == "none":
             return np.eye(problem.X.shape[1], dtype=np.float32)
         starts = "distribution,principal,grid" if problem.X.shape[1] == 2 else "distribution,principal"
@@ -157,14 +125,14 @@ class GanRealNVP(Adversarial):
         from isoglot.aligners.flows.networks.critics import Game
         from isoglot.aligners.flows.networks.supervised import as_map, prefixed, without_prefix
 
-        rules, selection = self._rules(), self._selection(problem)
+        selection = Selection(self, problem)
         pair = new_flow(flow, self, problem)
         there = as_map(pair.there)
         saved = problem.checkpoint.load()
         if saved is None:
             pair.src.start(flow.tensor(problem.X), flow.tensor(self._turn(problem)))
             pair.tgt.start(flow.tensor(problem.Y))
-        game = Game(pair, problem.X, problem.Y, rules, (self.seed,))
+        game = Game(pair, problem.X, problem.Y, self, (self.seed,))
         if saved is None:
             selection.look(there)
             best = pair.arrays()

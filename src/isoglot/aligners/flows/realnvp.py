@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from isoglot.aligners.alignment import Alignment
-from isoglot.aligners.base import Aligner, Problem, method
+from isoglot.aligners.base import Problem, method
 from isoglot.aligners.closed_form.procrustes import procrustes
 from isoglot.aligners.flows.flow_alignment import FlowAlignment, import_flow
-from isoglot.aligners.flows.selection import OPTIMISERS, SELECT, Selection
+from isoglot.aligners.flows.selection import Selection, Trained
 from isoglot.errors import ConfigError
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
@@ -25,9 +25,25 @@ from isoglot.spaces import FloatMatrix
 if TYPE_CHECKING:
     from isoglot.aligners.flows.networks.stacks import FlowPair
 
-__all__ = ["RealNVP", "linear_start"]
+__all__ = ["PairTrained", "RealNVP", "linear_start"]
 
 STARTS = ("procrustes", "none")
+
+
+@dataclasses.dataclass(frozen=True)
+class PairTrained(Trained):
+    """Settings of networks that learn from pairs.
+
+    Args:
+        start: "procrustes" lets the network learn what is left after the rotation of the pairs; "none" is the network
+            alone.
+        least_steps: an epoch of few pairs goes through them several times, up to so many steps; 0 for once.
+    """
+
+    start: str = "procrustes"
+    least_steps: int = 0
+
+    limits: ClassVar[Limits] = {"start": STARTS}
 
 
 @method(
@@ -41,7 +57,7 @@ STARTS = ("procrustes", "none")
     requires=("flows",),
 )
 @dataclasses.dataclass(frozen=True)
-class RealNVP(Aligner):
+class RealNVP(PairTrained):
     """Minimise `|f(x) - y|² + |f⁻¹(y) - x|²` over the pairs, minus `weight` times the log-likelihoods of x and y.
 
     Args:
@@ -70,40 +86,16 @@ class RealNVP(Aligner):
     couplings: int = 4
     hidden: int = 512
     permute: bool = False
-    start: str = "procrustes"
     identity: bool = True
-    batch: int = 32
-    rate: float = 1e-4
-    epochs: int = 20
-    optimiser: str = "rmsprop"
-    decay: bool = False
-    least_steps: int = 0
     weight: float = 1e-4
-    select: str = "semantic"
-    score: str = "csls"
-    words: int = 10_000
 
-    limits: ClassVar[Limits] = {
-        "couplings": "[1, inf)",
-        "hidden": "[1, inf)",
-        "start": STARTS,
-        "batch": "[1, inf)",
-        "rate": "(0, inf)",
-        "optimiser": OPTIMISERS,
-        "select": SELECT,
-        "words": "[1, inf)",
-    }
+    limits: ClassVar[Limits] = {"couplings": "[1, inf)", "hidden": "[1, inf)"}
 
     def _fit(self, problem: Problem) -> Alignment:
         flow = import_flow()
-        from isoglot.aligners.flows.networks.supervised import PairTraining
+        from isoglot.aligners.flows.networks.supervised import train_on_pairs
 
-        training = PairTraining(
-            self.batch, self.rate, self.epochs, self.optimiser, self.decay, self.seed, self.least_steps
-        )
-        selection = Selection(
-            self.select, problem.X, problem.Y, problem.pairs, score=self.score, words=self.words, seed=self.seed
-        )
+        selection = Selection(self, problem)
         pair = new_flow(flow, self, problem)
         turn = linear_start(self.start, problem, selection.learn)
         pair.src.start(flow.tensor(problem.X), None if turn is None else flow.tensor(turn))
@@ -115,7 +107,7 @@ class RealNVP(Aligner):
             matching = (mapped - y).square().sum(dim=1) + (unmapped - x).square().sum(dim=1)
             return (matching - self.weight * (log_x + log_y)).mean()
 
-        weights = training.run(pair, loss, problem, selection, "training Real-NVP (epochs)")
+        weights = train_on_pairs(self, pair, loss, problem, selection, "training Real-NVP (epochs)")
         return learned_flow(pair, weights, selection.info)
 
 
@@ -124,8 +116,6 @@ def new_flow(flow: Any, settings: Any, problem: Problem) -> FlowPair:
     d = problem.X.shape[1]
     if d < 2:
         raise ConfigError(f"couplings need two dimensions, the vectors have {d}")
-    if settings.couplings < 1 or settings.hidden < 1:
-        raise ConfigError("couplings and hidden must be at least 1")
     shape = flow.FlowShape(d, settings.couplings, (settings.hidden, settings.hidden), settings.permute)
     pair: FlowPair = flow.FlowPair(shape, settings.seed, identity=settings.identity)
     return pair
@@ -140,8 +130,6 @@ def learned_flow(pair: FlowPair, weights: Any, info: Any) -> FlowAlignment:
 
 def linear_start(start: str, problem: Problem, pairs: Any) -> FloatMatrix | None:
     """The rotation (d, d) that goes before a non-linear map, None for none."""
-    if start not in STARTS:
-        raise ConfigError(f"unknown start {start!r}", where="start", remedy=f"known: {', '.join(STARTS)}")
     if start == "none":
         return None
     # Around the means, so that a shift between the languages does not bend the rotation.

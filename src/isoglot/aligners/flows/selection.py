@@ -6,21 +6,22 @@ after every epoch; they find the semantic one the best guide, also where there a
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from isoglot.aligners.base import Aligner, Problem
 from isoglot.aligners.held_out import hold_out, rank_in_lists
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError
-from isoglot.retrieval import Retriever, check_score
-from isoglot.spaces import FloatMatrix, IntVector
+from isoglot.retrieval import Retriever
+from isoglot.settings import Limits
+from isoglot.spaces import FloatMatrix
 
-__all__ = ["OPTIMISERS", "SELECT", "Selection"]
+__all__ = ["Selection", "Trained"]
 
-#: Optimisers of methods that train a network.
-OPTIMISERS = ("rmsprop", "adam")
 SELECT = ("semantic", "structural", "validation", "last")
 #: Share of the pairs that select="validation" keeps back.
 HELD_OUT = 0.1
@@ -28,31 +29,52 @@ HELD_OUT = 0.1
 LOOKED_AT = 10
 
 
+@dataclasses.dataclass(frozen=True)
+class Trained(Aligner):
+    """Settings of every method that trains a network.
+
+    Args:
+        batch, rate, epochs, optimiser: of the training; "rmsprop" or "adam".
+        decay: let the rate fall to nothing towards the end.
+        select: which epoch to keep, see `Selection`.
+        score: by which the criteria induce translations; "csls-euclidean" for spaces of few dimensions.
+        words: the criteria look at the first so many rows of each side.
+    """
+
+    batch: int = 32
+    rate: float = 1e-4
+    epochs: int = 20
+    optimiser: str = "rmsprop"
+    decay: bool = False
+    select: str = "semantic"
+    score: str = "csls"
+    words: int = 10_000
+
+    limits: ClassVar[Limits] = {
+        "batch": "[1, inf)",
+        "rate": "(0, inf)",
+        "optimiser": ("rmsprop", "adam"),
+        "select": SELECT,
+        "words": "[1, inf)",
+    }
+
+
 class Selection:
     """Judges maps of X (n, d) to Y (m, d), epoch by epoch, and says which is the best so far.
 
-    Args:
-        select: "semantic" (highest mean similarity of induced pairs), "structural" (smallest difference of singular
-            values), "validation" (held-out pairs; they are not in `learn`), "last".
-        score: by which translations are induced, see `isoglot.retrieval.Retriever`.
-        words: the first so many rows of each side are looked at.
+    `settings.select`: "semantic" (highest mean similarity of induced pairs), "structural" (smallest difference of
+    singular values), "validation" (held-out pairs; they are not in `learn`), "last".
     """
 
-    def __init__(
-        self, select: str, X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, *, score: str, words: int, seed: int
-    ) -> None:
-        if select not in SELECT:
-            raise ConfigError(f"unknown way to select {select!r}", where="select", remedy=f"known: {', '.join(SELECT)}")
-        check_score(score)
-        if words < 1:
-            raise ConfigError(f"must be at least 1, not {words}", where="words")
-        self.select, self.score = select, score
-        self.learn, self.kept = hold_out(pairs, HELD_OUT if select == "validation" else 0.0, seed)
-        if select == "validation" and not len(self.kept):
+    def __init__(self, settings: Trained, problem: Problem) -> None:
+        X, Y, pairs = problem.X, problem.Y, problem.pairs
+        self.select, self.score = settings.select, settings.score
+        self.learn, self.kept = hold_out(pairs, HELD_OUT if self.select == "validation" else 0.0, settings.seed)
+        if self.select == "validation" and not len(self.kept):
             raise ConfigError(
                 f"{len(pairs)} pairs are too few to keep some back", where="select", remedy="select=semantic"
             )
-        self._X, self._Y = X[:words], Y[:words]
+        self._X, self._Y = X[: settings.words], Y[: settings.words]
         self._held_out = X[self.kept[:, 0]], Y
         self.history: list[Mapping[str, Any]] = []
 

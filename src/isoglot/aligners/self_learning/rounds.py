@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from isoglot.aligners.base import Problem
 from isoglot.aligners.closed_form.procrustes import procrustes
 from isoglot.criteria import semantic_criterion
-from isoglot.errors import ConfigError
-from isoglot.retrieval import BACKENDS, EUCLIDEAN_SCORES, Retriever, check_score
-from isoglot.settings import check_settings
+from isoglot.retrieval import BACKENDS, EUCLIDEAN_SCORES, Retriever
+from isoglot.settings import Limits, check_settings
 from isoglot.spaces import FloatMatrix, IntVector
 
 __all__ = ["SelfLearning", "annealed", "induce_pairs", "learn_dictionary", "similarity_start"]
@@ -42,7 +41,6 @@ class SelfLearning:
         threshold: by how much the mean similarity of the dictionary must rise to count as better.
         rounds: never more than these.
         backend: search backend: "auto" is int8 where the processor has it, "exact" leaves nothing to chance.
-        score: how translations are sought, see `isoglot.retrieval.Retriever`.
     """
 
     cutoff: int = 20_000
@@ -53,15 +51,19 @@ class SelfLearning:
     threshold: float = 1e-6
     rounds: int = 1000
     backend: str = "auto"
-    score: str = "csls"
+
+    limits: ClassVar[Limits] = {
+        "cutoff": "[1, inf)",
+        "neighbourhood": "[1, inf)",
+        "keep": "(0, 1]",
+        "grow": "(1, inf)",
+        "patience": "[1, inf)",
+        "rounds": "[1, inf)",
+        "backend": BACKENDS,
+    }
 
     def __post_init__(self) -> None:
-        check_settings(self, {"backend": BACKENDS, "neighbourhood": "[1, inf)"}, otherwise="(-inf, inf)")
-        check_score(self.score)
-        if not 0 < self.keep <= 1 or self.grow <= 1:
-            raise ConfigError(f"keep must be in (0, 1] and grow above 1, got {self.keep} and {self.grow}")
-        if self.cutoff < 1 or self.patience < 1 or self.rounds < 1:
-            raise ConfigError("cutoff, patience and rounds must be at least 1")
+        check_settings(self, self.limits)
 
 
 def learn_dictionary(
@@ -122,34 +124,41 @@ def annealed(
     waiting for the dictionary to settle: a fraction of the cost of `learn_dictionary`. `after` each round gets the
     number of rounds done and the map.
     """
-    settings = SelfLearning(score=score)
     for step in range(first, rounds):
         keep = min(1.0, available ** (1 - step / (_ALL_AVAILABLE * rounds)))
-        pairs, _ = induce_pairs(X @ W, Y, keep, np.random.default_rng([seed, step]), settings)
+        pairs, _ = induce_pairs(X @ W, Y, keep, np.random.default_rng([seed, step]), SelfLearning(), score)
         W = procrustes(X[pairs[:, 0]], Y[pairs[:, 1]])
         after(step + 1, W)
     return W
 
 
 def induce_pairs(
-    X: FloatMatrix, Y: FloatMatrix, keep: float, rng: np.random.Generator, settings: SelfLearning
+    X: FloatMatrix, Y: FloatMatrix, keep: float, rng: np.random.Generator, settings: SelfLearning, score: str = "csls"
 ) -> tuple[IntVector, float]:
     """Best CSLS translations of all rows of both sides, among a random share of candidates, and their mean cosine.
 
     X (n, d) is mapped already. The pairs of both directions follow each other: (n + m, 2). For a Euclidean score the
     second figure is `semantic_criterion`.
     """
+
+    def search(A: FloatMatrix, B: FloatMatrix) -> Retriever:
+        return Retriever(A, B, score=score, neighbourhood=settings.neighbourhood, backend=settings.backend)
+
+    def best_among(A: FloatMatrix, B: FloatMatrix) -> IntVector:
+        """The best row of B for each row of A, among a random share of B's rows."""
+        available = np.sort(rng.choice(len(B), max(1, round(keep * len(B))), replace=False))
+        best: IntVector = available[search(A, B[available]).top(1).indices[:, 0]]
+        return best
+
     if keep >= 1:
-        retriever = _retriever(X, Y, settings)
-        there, back = (neighbours.indices[:, 0] for neighbours in retriever.top_both(1))
+        there, back = (neighbours.indices[:, 0] for neighbours in search(X, Y).top_both(1))
     else:
-        there = _best_among(X, Y, keep, rng, settings)
-        back = _best_among(Y, X, keep, rng, settings)
+        there, back = best_among(X, Y), best_among(Y, X)
     forward = np.stack([np.arange(len(X)), there], axis=1)
     backward = np.stack([back, np.arange(len(Y))], axis=1)
     pairs = np.concatenate([forward, backward])
-    if settings.score in EUCLIDEAN_SCORES:
-        return pairs, semantic_criterion(X[pairs[:, 0]], Y[pairs[:, 1]], settings.score)
+    if score in EUCLIDEAN_SCORES:
+        return pairs, semantic_criterion(X[pairs[:, 0]], Y[pairs[:, 1]], score)
     return pairs, _mean_cosine(X, Y, pairs)
 
 
@@ -169,19 +178,6 @@ def similarity_start(X: FloatMatrix, Y: FloatMatrix, words: int = 4000, *, score
     there, back = (neighbours.indices[:, 0] for neighbours in retriever.top_both(1))
     own = np.arange(size)
     return np.concatenate([np.stack([own, there], axis=1), np.stack([back, own], axis=1)])
-
-
-def _best_among(
-    X: FloatMatrix, Y: FloatMatrix, keep: float, rng: np.random.Generator, settings: SelfLearning
-) -> npt.NDArray[np.int64]:
-    """The best row of Y for each row of X, among a random share of Y's rows."""
-    available = np.sort(rng.choice(len(Y), max(1, round(keep * len(Y))), replace=False))
-    chosen: npt.NDArray[np.int64] = available[_retriever(X, Y[available], settings).top(1).indices[:, 0]]
-    return chosen
-
-
-def _retriever(X: FloatMatrix, Y: FloatMatrix, settings: SelfLearning) -> Retriever:
-    return Retriever(X, Y, score=settings.score, neighbourhood=settings.neighbourhood, backend=settings.backend)
 
 
 def _sorted_similarities(X: FloatMatrix) -> FloatMatrix:

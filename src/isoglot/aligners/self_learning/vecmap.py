@@ -8,13 +8,13 @@ mappings of word embeddings").
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 import numpy as np
 
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
-from isoglot.aligners.closed_form.mapping_steps import Dewhiten, MappingSteps, map_in_steps
+from isoglot.aligners.closed_form.mapping_steps import MappingSteps, map_in_steps
 from isoglot.aligners.self_learning.rounds import SelfLearning, learn_dictionary, similarity_start
 from isoglot.aligners.verdict import judged
 from isoglot.errors import LexiconError
@@ -28,17 +28,8 @@ _SELF_LEARNING = "Artetxe et al. 2018b"
 
 
 @dataclasses.dataclass(frozen=True)
-class _Stepwise(Aligner):
-    """Settings of the mapping steps, which all members of the family share; see `MappingSteps`."""
-
-    whiten: bool = True
-    src_reweight: float = 0.5
-    tgt_reweight: float = 0.5
-    src_dewhiten: Dewhiten = "src"
-    tgt_dewhiten: Dewhiten = "tgt"
-    dimensions: int = 0
-
-    limits: ClassVar[Limits] = {"src_dewhiten": get_args(Dewhiten), "tgt_dewhiten": get_args(Dewhiten)}
+class _Stepwise(Aligner, MappingSteps):
+    """What all members of the family share: the mapping steps and their settings."""
 
     def keeping_target(self) -> _Stepwise:
         """All re-weighting is the source's, and the target is only rotated.
@@ -50,10 +41,7 @@ class _Stepwise(Aligner):
         return dataclasses.replace(self, src_reweight=weight, tgt_reweight=0.0, tgt_dewhiten="tgt")
 
     def _mapped(self, problem: Problem, pairs: IntVector, info: dict[str, float]) -> LinearAlignment:
-        steps = MappingSteps(
-            self.whiten, self.src_reweight, self.tgt_reweight, self.src_dewhiten, self.tgt_dewhiten, self.dimensions
-        )
-        W_src, W_tgt = map_in_steps(problem.X[pairs[:, 0]], problem.Y[pairs[:, 1]], steps)
+        W_src, W_tgt = map_in_steps(problem.X[pairs[:, 0]], problem.Y[pairs[:, 1]], self)
         return LinearAlignment.learned(W_src=W_src, W_tgt=W_tgt, info=info)
 
 
@@ -74,39 +62,11 @@ class VecMap(_Stepwise):
 
 
 @dataclasses.dataclass(frozen=True)
-class _SelfLearned(_Stepwise):
-    """Settings of the rounds; see `SelfLearning`."""
-
-    cutoff: int = 20_000
-    neighbourhood: int = 10
-    keep: float = 0.1
-    grow: float = 2.0
-    patience: int = 10
-    threshold: float = 1e-6
-    rounds: int = 1000
-    backend: str = "auto"
-
-    limits: ClassVar[Limits] = {
-        "cutoff": "[1, inf)",
-        "neighbourhood": "[1, inf)",
-        "keep": "(0, 1]",
-        "grow": "(1, inf)",
-        "patience": "[1, inf)",
-        "rounds": "[1, inf)",
-    }
+class _SelfLearned(_Stepwise, SelfLearning):
+    """The rounds and their settings, between a start and the mapping steps."""
 
     def _learned(self, problem: Problem, start: IntVector, fixed: IntVector | None = None) -> Alignment:
-        settings = SelfLearning(
-            self.cutoff,
-            self.neighbourhood,
-            self.keep,
-            self.grow,
-            self.patience,
-            self.threshold,
-            self.rounds,
-            self.backend,
-        )
-        pairs, facts = learn_dictionary(problem, start, settings, seed=self.seed, fixed=fixed)
+        pairs, facts = learn_dictionary(problem, start, self, seed=self.seed, fixed=fixed)
         mapped = self._mapped(problem, pairs if fixed is None else np.concatenate([pairs, fixed]), facts)
         if len(problem.pairs):
             return mapped

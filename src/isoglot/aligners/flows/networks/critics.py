@@ -6,9 +6,8 @@ bootstrapping a constraint on pairs that the map induced itself. The map is a fl
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,17 +16,18 @@ from torch import Tensor
 
 from isoglot.aligners.flows.networks.optimiser import Flat
 from isoglot.aligners.flows.networks.stacks import generator, tensor
-from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
-from isoglot.settings import check_settings
 from isoglot.spaces import FloatMatrix, IntVector
 from isoglot.threads import few_threads
+
+if TYPE_CHECKING:
+    from isoglot.aligners.base import Problem
+    from isoglot.aligners.flows.gan_realnvp import Adversarial
 
 __all__ = [
     "CONSTRAINTS",
     "Game",
     "Matrix",
-    "Rules",
     "cross_correlation",
     "dual_constraint",
     "graph_structure",
@@ -42,6 +42,10 @@ ORTHOGONALITY = 0.01
 LARGEST_GRADIENT = 10.0
 #: Steps that the critics have to themselves before the map's first.
 CRITIC_START = 100
+#: Weight of the penalty on critics' gradients, and the largest weight where critics are clipped instead.
+PENALTY, CLIP = 10.0, 0.01
+#: Pairs that a constraint looks at in a step.
+CONSTRAINT_BATCH = 1000
 #: Directions of the sliced distance, drawn anew at each step.
 DIRECTIONS = 16
 
@@ -51,53 +55,6 @@ class TwoWay(Protocol):
 
     def dual_there(self, x: Tensor) -> tuple[Tensor, Tensor]: ...
     def dual_back(self, y: Tensor) -> tuple[Tensor, Tensor]: ...
-
-
-@dataclasses.dataclass(frozen=True)
-class Rules:
-    """How the game is played.
-
-    Args:
-        steps: of the map, an epoch.
-        batch: words a side and step.
-        rate, optimiser: of the map. critic_rate: of the critics, who use Adam.
-        critic_steps: for one of the map.
-        critic: width of the critics' two hidden layers.
-        distance: "critic" for the paper's game, or "sliced": the sliced Wasserstein distance between larger batches
-            (Rabin et al. 2011), which needs no critics and cannot collapse; for spaces of few dimensions, as random
-            directions tell little in many.
-        lipschitz: "penalty" on gradients that are not of length one (Gulrajani et al. 2017), or "clipping" of the
-            critics' weights (Arjovsky et al. 2017).
-        weight: of the likelihoods.
-        constraint_weight: of the constraint, while there is one.
-    """
-
-    steps: int
-    batch: int
-    rate: float
-    critic_rate: float
-    critic_steps: int
-    critic: int
-    lipschitz: str
-    weight: float
-    optimiser: str = "rmsprop"
-    distance: str = "critic"
-    constraint_weight: float = 1.0
-    penalty: float = 10.0
-    clip: float = 0.01
-
-    def __post_init__(self) -> None:
-        check_settings(self, otherwise="(-inf, inf)")
-        if min(self.steps, self.batch, self.critic_steps, self.critic) < 1 or min(self.rate, self.critic_rate) <= 0:
-            raise ConfigError("steps, batch, critic_steps, critic and both rates must be above 0")
-        if self.optimiser not in ("rmsprop", "adam"):
-            raise ConfigError(f"unknown optimiser {self.optimiser!r}", where="optimiser", remedy="rmsprop or adam")
-        if self.distance not in ("critic", "sliced"):
-            raise ConfigError(f"unknown distance {self.distance!r}", where="distance", remedy="critic or sliced")
-        if self.lipschitz not in ("penalty", "clipping"):
-            raise ConfigError(
-                f"unknown way to keep critics smooth: {self.lipschitz!r}", where="lipschitz", remedy="penalty, clipping"
-            )
 
 
 class Matrix(torch.nn.Module):
@@ -155,7 +112,7 @@ class Game:
     randomness of an epoch comes from `seed` and its number, so that a game can be taken up from `arrays`.
     """
 
-    def __init__(self, module: Any, X: FloatMatrix, Y: FloatMatrix, rules: Rules, seed: tuple[int, ...]) -> None:
+    def __init__(self, module: Any, X: FloatMatrix, Y: FloatMatrix, rules: Adversarial, seed: tuple[int, ...]) -> None:
         self.module, self.rules, self.seed = module, rules, seed
         self._X, self._Y = tensor(X[_own_order(X)]), tensor(Y[_own_order(Y)])
         self._size = min(rules.batch, len(X), len(Y))
@@ -198,7 +155,7 @@ class Game:
             gap = self._distance(random, mapped, y, unmapped, x)
             loss = gap - rules.weight * (log_x + log_y).mean()
             if constraint is not None:
-                loss = loss + rules.constraint_weight * constraint()
+                loss = loss + constraint()
             self._map_optimiser.rate = rules.rate * (fall[0] + (fall[1] - fall[0]) * step / steps)
             skipped += not self._map_optimiser.step(loss)
             if isinstance(self.module, Matrix):
@@ -222,7 +179,7 @@ class Game:
             if rules.lipschitz == "clipping":
                 with torch.no_grad():
                     for weights in self.critics.parameters():
-                        weights.clamp_(-rules.clip, rules.clip)
+                        weights.clamp_(-CLIP, CLIP)
         return skipped
 
     def _distance(self, random: np.random.Generator, mapped: Tensor, y: Tensor, unmapped: Tensor, x: Tensor) -> Tensor:
@@ -254,7 +211,7 @@ class Game:
             between = ((share * real + (1 - share) * made) * self._scale).requires_grad_()
             (slope,) = torch.autograd.grad(self.critics.score(side, between).sum(), between, create_graph=True)
             total = total + (slope.norm(dim=1) - 1).square().mean()
-        return self.rules.penalty * total
+        return PENALTY * total
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The whole state but the randomness."""
@@ -309,18 +266,18 @@ CONSTRAINTS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 def dual_constraint(
-    name: str, module: TwoWay, X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, batch: int, seed: tuple[int, ...]
+    name: str, module: TwoWay, problem: Problem, pairs: IntVector, *, weight: float, seed: tuple[int, ...]
 ) -> Callable[[], Tensor]:
     """The named constraint on induced pairs (p, 2), in both directions, on a fresh draw of them at each call."""
     random = np.random.default_rng(seed)
-    pairs = pairs[_own_order(X[pairs[:, 0]])]
-    A, B = tensor(X[pairs[:, 0]]), tensor(Y[pairs[:, 1]])
+    pairs = pairs[_own_order(problem.X[pairs[:, 0]])]
+    A, B = tensor(problem.X[pairs[:, 0]]), tensor(problem.Y[pairs[:, 1]])
     measure = CONSTRAINTS[name]
 
     def constraint() -> Tensor:
-        rows = torch.from_numpy(random.permutation(len(A))[:batch])
+        rows = torch.from_numpy(random.permutation(len(A))[:CONSTRAINT_BATCH])
         x, y = A[rows], B[rows]
-        return measure(module.dual_there(x)[0], y) + measure(module.dual_back(y)[0], x)
+        return weight * (measure(module.dual_there(x)[0], y) + measure(module.dual_back(y)[0], x))
 
     return constraint
 
