@@ -25,8 +25,8 @@ BLOWS = {
         transformers.PreTrainedTokenizerFast.save_pretrained = die
     """,
     "first checkpoint": """
-        from isoglot.finetuning import loop
-        loop.save_checkpoint = die
+        from isoglot.finetuning import trainer
+        trainer.save_checkpoint = die
     """,
     "words": """
         from isoglot.finetuning.network import Network
