@@ -100,7 +100,7 @@ def test_the_cost_is_told_and_nothing_written(run, texts):
         ),
         (["north=north.txt", "--method", "aggregate", "--epochs", "2"], "needs one pass"),
         (["north=north.txt", "--method", "aggregate", "--repeats", "2"], "repeats: an aggregate needs one pass"),
-        (["north=north.txt", "--rate", "0"], "must be positive"),
+        (["north=north.txt", "--rate", "0"], "rate must be above 0"),
     ],
 )
 def test_bad_input_is_one_clear_line(run, texts, monkeypatch, arguments, said):

@@ -331,7 +331,7 @@ def test_what_is_no_text_is_refused(tiny):
         ({"max_length": 97}, "max_length 97 is more than the 96 tokens the model takes"),
         ({"max_length": 2}, "leave no room"),
         ({"overlap": 94}, "leave no room"),
-        ({"device": "abacus"}, "this machine has no device 'abacus'; use --device cpu"),
+        ({"device": "abacus"}, "this machine has no device 'abacus'; set `device` to cpu"),
         ({"dtype": "float8"}, "unknown dtype 'float8'; one of: auto, float32"),
         ({"lang": "north"}, "only an aligned encoder has a language"),
     ],

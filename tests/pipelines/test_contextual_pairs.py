@@ -268,7 +268,7 @@ def test_killed_half_way_it_leaves_what_was_there(tiny, text, tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("method", "settings", "message"),
     [
-        ("itermacs", {}, "unknown word alignment 'itermacs'; one of: intersection"),
+        ("itermacs", {}, "unknown word alignment 'itermacs'; did you mean 'itermax'"),
         ("itermax", {"threshold": 1}, "itermax has no setting 'threshold'; known settings: alpha, distortion, n_iter, null"),
         ("itermax", {"n_iter": 1.5}, "n_iter of itermax takes a whole number, not 1.5"),
         ("itermax", {"null": "high"}, "null of itermax takes a number, not 'high'"),

@@ -102,7 +102,7 @@ def test_a_text_without_line_ends_is_cut_into_lines(tmp_path):
 
 def test_what_cannot_be_used_is_refused(tmp_path):
     files = write(tmp_path, aa="a b\n", bb="c d\n", cc="\n\n")
-    with pytest.raises(InputError, match="min-count"):
+    with pytest.raises(InputError, match="min_count"):
         Corpus.build(files[:2], tmp_path / "c")
     with pytest.raises(InputError, match=r"empty|no words"):
         Corpus.build([files[2]], tmp_path / "c")

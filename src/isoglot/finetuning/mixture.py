@@ -56,10 +56,10 @@ class Sources:
             remedy = "add static_dcca or static_mse to the objectives"
             raise ConfigError("no objective takes static vectors", where="static", remedy=remedy)
         if static and not self.static:
-            remedy = "give --static LANGUAGE=VECTORS"
+            remedy = "give `static`: language = vectors"
             raise ConfigError(f"{static[0].objective.name} needs static vectors", where="objectives", remedy=remedy)
         if pairs and not self.corpora:
-            remedy = "give --text LANGUAGE=FILE" if pairs == plain else "give --parallel LANGUAGE=TEXT"
+            remedy = "give `text`: language = file" if pairs == plain else "give `parallel`: language = text"
             needed = "text" if pairs == plain else "parallel text"
             raise ConfigError(f"{pairs[0]} needs {needed}", where="objectives", remedy=remedy)
         for one in static:

@@ -225,7 +225,7 @@ def _vocabulary(counts: Sequence[Counter[str]], settings: CorpusSettings) -> tup
     if len(words) < 2:
         raise InputError(
             f"no vocabulary: fewer than two words occur at least {settings.min_count} times",
-            remedy="give more text, or lower --min-count",
+            remedy="give more text, or lower `min_count`",
         )
     return rows, words
 
@@ -259,7 +259,7 @@ def _encode(
                 raise InputError(
                     f"none of its words occurs at least {settings.min_count} times",
                     where=str(text.path),
-                    remedy="give more text, or lower --min-count",
+                    remedy="give more text, or lower `min_count`",
                 )
             line_totals.append(lines)
         array("q", [position]).tofile(starts_file)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from isoglot.checkpoints import Checkpoint
 from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
-from isoglot.settings import check_settings
+from isoglot.settings import Limits, check_settings
 from isoglot.spaces import FloatMatrix, IntVector, fasttext_hash, ngrams
 from isoglot.threads import available_threads, run_blocks
 from isoglot.wordvectors.corpus import Corpus
@@ -32,6 +32,13 @@ _BLOCK = 250
 _TOGETHER = 1000
 #: Running words after which the state may be saved.
 _SLICE = 2_000_000
+_MODELS = ("skipgram", "cbow")
+_LIMITS: Limits = {
+    **dict.fromkeys(("dim", "window", "negatives", "epochs", "shortest", "bucket"), "[1, inf)"),
+    **dict.fromkeys(("rate", "sample"), "(0, inf)"),
+    "replace": "[0, 1]",
+    "model": _MODELS,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,23 +78,12 @@ class Training:
     translate: bool = False
     seed: int = 0
 
-    models: ClassVar[tuple[str, ...]] = ("skipgram", "cbow")
+    models: ClassVar[tuple[str, ...]] = _MODELS
 
     def __post_init__(self) -> None:
-        check_settings(self, otherwise="(-inf, inf)")
-        if self.model not in self.models:
-            raise ConfigError(f"no model {self.model!r}", remedy=f"choose one of: {', '.join(self.models)}")
-        for name in ("dim", "window", "negatives", "epochs", "shortest", "bucket"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
+        check_settings(self, _LIMITS)
         if self.longest < self.shortest:
             raise ConfigError(f"longest n-grams ({self.longest}) are shorter than the shortest ({self.shortest})")
-        if not 0 <= self.replace <= 1:
-            raise ConfigError(f"replace is a probability, not {self.replace}")
-        if not (self.rate > 0 and self.sample > 0):
-            raise ConfigError("rate and sample must be positive")
-        if self.seed < 0:
-            raise ConfigError(f"a seed is a number from 0 on, not {self.seed}")
         if self.translate and self.model != "cbow":
             raise ConfigError("translate needs the cbow model", remedy="set model=cbow")
 
