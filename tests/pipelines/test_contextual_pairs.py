@@ -269,7 +269,11 @@ def test_killed_half_way_it_leaves_what_was_there(tiny, text, tmp_path, monkeypa
     ("method", "settings", "message"),
     [
         ("itermacs", {}, "unknown word alignment 'itermacs'; did you mean 'itermax'"),
-        ("itermax", {"threshold": 1}, "itermax has no setting 'threshold'; known settings: alpha, distortion, n_iter, null"),
+        (
+            "itermax",
+            {"threshold": 1},
+            "itermax has no setting 'threshold'; known settings: alpha, distortion, n_iter, null",
+        ),
         ("itermax", {"n_iter": 1.5}, "n_iter of itermax takes a whole number, not 1.5"),
         ("itermax", {"null": "high"}, "null of itermax takes a number, not 'high'"),
         ("itermax", {"method": "match"}, "itermax has no setting 'method'"),
