@@ -7,6 +7,7 @@ import multiprocessing.forkserver
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from multiprocessing.process import BaseProcess as Process
 from pathlib import Path
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -15,9 +16,7 @@ _ALONE = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 _LOADED = ["isoglot.cli", "isoglot.finetuning.network", "isoglot.pipelines", "accelerate", "sentence_transformers"]
 
 
-def start(
-    script: str, arguments: Sequence[object], errors: Path, env: Mapping[str, str] = {}
-) -> multiprocessing.Process:
+def start(script: str, arguments: Sequence[object], errors: Path, env: Mapping[str, str] = {}) -> Process:
     """Run a script as if it were a program with these arguments; what it says goes to the file `errors`."""
     before = dict(os.environ)
     os.environ.update(_ALONE)  # as the server finds it when it starts, so will all
@@ -32,7 +31,7 @@ def start(
     return process
 
 
-def finish(*processes: multiprocessing.Process, seconds: float = 600) -> list[int | None]:
+def finish(*processes: Process, seconds: float = 600) -> list[int | None]:
     """Wait for them; their exit codes."""
     for process in processes:
         process.join(seconds)

@@ -235,8 +235,8 @@ def assert_alike(made, folder, theirs):
     """Train, and compare logs and weights with those of two processes."""
     # In double precision, as Adam makes much of the last bits of small gradients: what is left is a real difference.
     made.network.double()
-    for start in made.network._start:
-        start.double()
+    for one in made.network._start:
+        one.double()
     made.run()
     one, two = log(folder), log(theirs)
     assert len(one) == len(two) == made.steps

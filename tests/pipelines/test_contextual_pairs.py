@@ -272,7 +272,7 @@ def test_killed_half_way_it_leaves_what_was_there(tiny, text, tmp_path, monkeypa
         (
             "itermax",
             {"threshold": 1},
-            "itermax has no setting 'threshold'; known settings: alpha, distortion, n_iter, null",
+            "itermax has no setting 'threshold'; known settings: alpha, distortion",
         ),
         ("itermax", {"n_iter": 1.5}, "n_iter of itermax takes a whole number, not 1.5"),
         ("itermax", {"null": "high"}, "null of itermax takes a number, not 'high'"),
