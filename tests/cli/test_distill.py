@@ -156,7 +156,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(run, texts, tiny_folder, monkeypa
         for name in ("killed", "unbroken"):
             ended, _, err = run(*options, name)
             assert ended == 0, err
-            assert ("note: north goes on after" in err) == (name == "killed")
+            assert ("note: north resumes after" in err) == (name == "killed")
     finally:
         torch.set_num_threads(threads)
     killed, unbroken = (Space.load(texts / name / "north.safetensors") for name in ("killed", "unbroken"))

@@ -197,7 +197,7 @@ def test_a_killed_run_goes_on_and_says_from_where(texts, isoglot):
         [sys.executable, "-c", code, *arguments], cwd=texts, capture_output=True, text=True, timeout=300, check=False
     )
     assert again.returncode == 0, again.stderr
-    assert "note: training goes on in epoch" in again.stderr
+    assert "note: training resumes in epoch" in again.stderr
     assert (texts / "killed" / "isoglot.json").exists()
     assert not (texts / "killed.work").exists()
 

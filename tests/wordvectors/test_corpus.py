@@ -130,7 +130,7 @@ def test_a_damaged_corpus_is_said_to_be_one(tmp_path):
     (tmp_path / "c" / "words.tsv").write_text(good, "utf-8")
     marker = tmp_path / "c" / "corpus.json"
     marker.write_text(marker.read_text("utf-8").replace('"max_words": 200000', '"max_words": 0'), "utf-8")
-    with pytest.raises(InputError, match=r"c: not a corpus: min_count and max_words"):
+    with pytest.raises(InputError, match=r"c: not a corpus: max_words must be at least 1"):
         Corpus.load(tmp_path / "c")
     Corpus.build(files, tmp_path / "d", CorpusSettings(min_count=1))
     (tmp_path / "d" / "tokens.i32").write_bytes(bytes(8))

@@ -22,7 +22,7 @@ from isoglot.encoders.model import LoadedModel, TokenMap
 from isoglot.encoders.pieces import POOLINGS, SENTENCE_POOLINGS, Tokens, check_pooling, sentence_pieces, word_pieces
 from isoglot.errors import ConfigError, FormatError, InputError, ShapeError, locating
 from isoglot.notebook import html_table
-from isoglot.progress import Progress, silent
+from isoglot.progress import Progress, silent, within
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["Encoder"]
@@ -227,8 +227,9 @@ class Encoder:
     ) -> FloatMatrix:
         """Encode shard by shard, each from the cache if it is there: a killed run resumes where it was."""
         done = []
-        for begin, shard in _shards(items):
-            inner = _within(progress, begin, len(shard), len(items))
+        for begin in range(0, len(items), SHARD):
+            shard = items[begin : begin + SHARD]
+            inner = within(progress, begin, len(shard), len(items))
             if self._cache is None or not cached:
                 done.append(compute(shard, inner))
                 continue
@@ -244,20 +245,6 @@ class Encoder:
             width = self.model.width if stacked else self.layers.dim(self.model.width)
             return np.zeros((layers, 0, width), dtype=np.float32)
         return done[0] if len(done) == 1 else np.concatenate(done, axis=1)
-
-
-def _shards(items: Sequence[Any]) -> Iterator[tuple[int, Sequence[Any]]]:
-    for begin in range(0, len(items), SHARD):
-        yield begin, items[begin : begin + SHARD]
-
-
-def _within(progress: Progress, begin: int, size: int, total: int) -> Progress:
-    """Progress over all shards, from that within one."""
-
-    def inner(step: str, done: float, of: float | None) -> None:
-        progress(step, begin + size * (done / of if of else 0.0), total)
-
-    return inner
 
 
 def _stored(sentences: Sequence[Sequence[str]], vectors: FloatMatrix) -> WordVectors:

@@ -106,17 +106,13 @@ class Mixture:
                 seed=settings.seed,
             )
         if any("static" not in one.needs and not (sources.texts and _plain(one)) for one in objectives):
+            fitting = dataclasses.replace(settings, max_length=min(settings.max_length, longest))
             self._pairs = Sampler(
                 sources.corpora,
                 tokenizer,
-                batch=settings.batch,
-                max_length=min(settings.max_length, longest),
-                segmenter=settings.segmenter,
-                links=settings.links if "links" in needs else None,
+                fitting,
+                links="links" in needs,
                 idf="idf" in needs,
-                mixed=settings.mixed,
-                upsample=settings.upsample,
-                seed=settings.seed,
                 work=work,
                 progress=progress,
             )

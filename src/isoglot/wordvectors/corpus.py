@@ -84,11 +84,7 @@ class CorpusSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_settings(self, otherwise="(-inf, inf)")
-        if self.min_count < 1 or self.max_words < 1:
-            raise ConfigError("min_count and max_words must be at least 1")
-        if self.seed < 0:
-            raise ConfigError(f"a seed is a number from 0 on, not {self.seed}")
+        check_settings(self, {"min_count": "[1, inf)", "max_words": "[1, inf)"})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
