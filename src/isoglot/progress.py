@@ -8,11 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["Progress", "silent"]
+__all__ = ["Progress", "silent", "within"]
 
 #: `(step, done, total)`: a short label ("reading fr.vec"), units done, and all units or None if unknown.
 #: A call with `done >= total` closes the step.
 Progress = Callable[[str, float, float | None], None]
+
+
+def within(progress: Progress, begin: float, size: float, total: float) -> Progress:
+    """Progress of a part, as progress of the whole of which it is `size` units from `begin` on.
+
+    >>> within(lambda *told: print(told), 100, 50, 200)("reading", 1, 2)
+    ('reading', 125.0, 200)
+    """
+
+    def inner(step: str, done: float, of: float | None) -> None:
+        progress(step, begin + size * (done / of if of else 0.0), total)
+
+    return inner
 
 
 def silent(step: str, done: float, total: float | None) -> None:

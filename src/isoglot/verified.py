@@ -12,19 +12,19 @@ import contextlib
 import hashlib
 import json
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.errors import IsoglotError
+from isoglot.errors import InputError, IsoglotError
 from isoglot.files import atomic_path, sha256_of_file
-from isoglot.manifests import read_json_object
+from isoglot.manifests import TensorFile, read_json_object
 from isoglot.progress import Progress, silent
 
-__all__ = ["digest_of_array", "find_damage", "seal", "stat_of", "unchanged"]
+__all__ = ["digest_of_array", "find_damage", "keep_vectors", "kept_vectors", "seal", "stat_of", "unchanged"]
 
 # A file that is changed twice within the clock's step keeps its times: do not trust times as fresh as this.
 _FRESH_NS = 20_000_000
@@ -69,6 +69,26 @@ def find_damage(record: Path, progress: Progress = silent) -> list[str] | None:
         with contextlib.suppress(OSError, IsoglotError):  # a cache that we may only read
             _write(record, {**files, **renewed})
     return damaged
+
+
+def keep_vectors(path: Path, vectors: npt.NDArray[np.float32], facts: Mapping[str, str] = {}) -> None:
+    """Write a matrix with its digest, atomically, and what else is to be known of it."""
+    from safetensors.numpy import save_file
+
+    vectors = np.ascontiguousarray(vectors)
+    with atomic_path(path, own=True) as temporary:
+        save_file({"vectors": vectors}, temporary, metadata={**facts, "sha256": digest_of_array(vectors)})
+
+
+def kept_vectors(path: Path) -> tuple[npt.NDArray[np.float32], Mapping[str, str]] | None:
+    """What `keep_vectors` wrote; None if it is absent or not as it was written."""
+    try:
+        file = TensorFile.read(path)
+        vectors = file.take("vectors")
+    except InputError:
+        return None
+    # Every time: hashing takes a small part of the time of making them, and of reading from disk.
+    return (vectors, file.metadata) if digest_of_array(vectors) == file.metadata.get("sha256") else None
 
 
 def digest_of_array(array: npt.NDArray[Any]) -> str:

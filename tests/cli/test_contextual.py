@@ -410,9 +410,9 @@ def test_bad_texts_encoders_and_layers_are_one_line(fail, here, command):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((*EXTRACT, "--word-method", "psychic"), "unknown word alignment 'psychic'; one of: intersection, union"),
+        ((*EXTRACT, "--word-method", "psychic"), "unknown word alignment 'psychic'; choose one of: intersection"),
         ((*EXTRACT, "--word-set", "null"), "a setting is given as key=value, not 'null'"),
-        ((*EXTRACT, "--word-set", "nul=1"), "itermax has no setting 'nul'; its settings: alpha, n_iter, null"),
+        ((*EXTRACT, "--word-set", "nul=1"), "itermax has no setting 'nul'; did you mean 'null'?"),
         ((*EXTRACT, "--word-set", "null=high"), "null of itermax takes a number, not 'high'"),
         ((*EXTRACT, "--links", "links.pharaoh"), "--links needs --base; say whether its words count from 0 or from 1"),
         ((*EXTRACT, "--links", "links.pharaoh", "--base", 2), "base: must be 0 or 1, not 2"),

@@ -99,7 +99,7 @@ def test_the_cost_is_told_and_nothing_written(run, texts):
         ),
         (["north=north.txt", "--method", "aggregate", "--epochs", "2"], "needs one pass"),
         (["north=north.txt", "--method", "aggregate", "--repeats", "2"], "repeats: an aggregate needs one pass"),
-        (["north=north.txt", "--rate", "0"], "must be positive"),
+        (["north=north.txt", "--rate", "0"], "rate must be above 0"),
     ],
 )
 def test_bad_input_is_one_clear_line(run, texts, monkeypatch, arguments, said):
@@ -162,7 +162,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(run, texts, tiny_folder, monkeypa
         for name in ("killed", "unbroken"):
             ended, _, err = run(*options, name)
             assert ended == 0, err
-            assert ("note: north goes on after" in err) == (name == "killed")
+            assert ("note: north resumes after" in err) == (name == "killed")
     finally:
         torch.set_num_threads(threads)
     killed, unbroken = (Space.load(texts / name / "north.safetensors") for name in ("killed", "unbroken"))

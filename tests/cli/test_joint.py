@@ -133,7 +133,7 @@ def test_the_cost_is_shown_and_nothing_written(isoglot, texts):
         (["north=north.txt", "south=south.txt", "--gamma", "3"], "gamma lies between"),
         (["north=north.txt", "south=south.txt", "--refine", "procrustez"], "did you mean 'procrustes'"),
         (["north=north.txt", "south=south.txt", "--refine", "procrustes"], "give --lexicon"),
-        (["north=north.txt", "south=south.txt", "--model", "glove"], "no model 'glove'"),
+        (["north=north.txt", "south=south.txt", "--model", "glove"], "unknown model 'glove'"),
         (["north=north.txt", "south=south.txt", "-l", "en-fr=north-south.tsv"], "no text of en"),
         (["north=north.txt", "south=south.txt", "--variant", "replace", "-l", "north-south.tsv"], "--test"),
         (["a/b=north.txt", "south=south.txt"], "cannot name a language"),
@@ -200,7 +200,7 @@ def test_a_killed_run_goes_on_and_says_from_where(texts, isoglot):
     assert not (texts / "killed").exists()
     again = isoglot(*arguments, cwd=texts)
     assert again.returncode == 0, again.stderr
-    assert "note: training goes on in epoch" in again.stderr
+    assert "note: training resumes in epoch" in again.stderr
     assert (texts / "killed" / "isoglot.json").exists()
     assert not (texts / "killed.work").exists()
 

@@ -157,7 +157,7 @@ def test_an_existing_picture_is_replaced(run, here):
         (("--picture", "."), "pictures are written as .svg or .html"),
         (("--line", 3), "--line tells which line to draw: it needs --picture"),
         (("--picture", "out.svg", "-o", "out.svg"), "--picture and --output are the same file"),
-        (("-m", "ot", "--word-set", "null=0.4"), "ot has no setting 'null'; its settings: blur, threshold"),
+        (("-m", "ot", "--word-set", "null=0.4"), "ot has no setting 'null'; known settings: blur, threshold"),
         (("-m", "ot", "--word-set", "blur=0"), "blur: must be above 0, not 0"),
     ],
 )

@@ -189,7 +189,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(tiny, north, tmp_path, monkeypatc
     calls, told = count_encodings(monkeypatch), []
     resumed = distill_text(tiny, north, settings, tmp_path, tell=told.append, threads=1)
     np.testing.assert_array_equal(resumed.vectors, unbroken.vectors)
-    assert "north goes on after" in told[0]
+    assert "north resumes after" in told[0]
     whole = settings.epochs * -(-len(chosen_by_hand(north)) // 64)
     assert 0 < len(calls) <= (1 - share) * whole + 1
     # Finished, it is only reopened.

@@ -120,7 +120,7 @@ def test_the_same_text_is_read_once(tmp_path, monkeypatch):
         ("", "the file is empty"),
         ("\n\n\n", "the file is empty"),
         ("a b\nc d\n", "none of its 2 sentences is left: 2 have fewer than 3 words"),
-        ("a b c\n\nd e f\n", "2 stand in paragraphs of fewer than 2 sentences; lower --min-tokens"),
+        ("a b c\n\nd e f\n", "2 stand in paragraphs of fewer than 2 sentences; lower `min_tokens`"),
     ],
 )
 def test_a_text_of_which_nothing_is_left(tmp_path, text, said):
@@ -130,7 +130,7 @@ def test_a_text_of_which_nothing_is_left(tmp_path, text, said):
 
 
 def test_too_few_words(tmp_path):
-    with pytest.raises(InputError, match=r"fewer than two words occur at least 10 times.*lower --min-count"):
+    with pytest.raises(InputError, match=r"fewer than two words occur at least 10 times.*lower `min_count`"):
         built(tmp_path, "a b c\nd e f\n", min_count=10)
 
 

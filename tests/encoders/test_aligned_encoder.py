@@ -93,6 +93,14 @@ def test_alignment_repairs_what_training_left_apart(aligned, lines, layer, level
     assert after > before + 0.2
 
 
+def test_a_text_is_a_sentence_and_reprs_are_short(aligned, lines):
+    ours = aligned(-1, "word")
+    assert ours.sentences(lines[0][0], "north").shape == (1, 64)
+    assert np.array_equal(ours.words(lines[0][0], "north").vectors, ours.words([lines[0][0]], "north").vectors)
+    assert repr(ours) == f"AlignedEncoder({ours.encoder.name!r}, north-south, procrustes, level='word')"
+    assert "<td>north-south</td><td>procrustes</td>" in ours._repr_html_()
+
+
 def test_words_of_one_sentence_find_each_other(aligned, parallel):
     ours = aligned(-1, "word")
     plain = [ours.encoder.words(side[TAUGHT:]) for side in (parallel.src, parallel.tgt)]

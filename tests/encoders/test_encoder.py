@@ -296,13 +296,25 @@ def test_context_counts(tiny, parallel):
     assert not np.allclose(found[0][0], found[1][0], atol=1e-3)
 
 
-def test_text_in_place_of_words_and_the_other_way_round(tiny):
-    with pytest.raises(InputError, match=r"sentence 1: sentences come as lists of words, not as text; split it first"):
-        tiny.words("a sentence")
-    with pytest.raises(InputError, match="sentence 2: sentences come as lists of words"):
-        tiny.words([["a"], "sentence"])
-    with pytest.raises(InputError, match="list of texts, not as one text"):
-        tiny.sentences("a sentence")
+def test_a_text_is_a_sentence(tiny):
+    found = tiny.words("a short\tsentence ")
+    assert found.sentences == [["a", "short", "sentence"]]
+    assert np.array_equal(found.vectors, tiny.words([["a", "short", "sentence"]]).vectors)
+    assert tiny.words([["a"], "short sentence", ""]).sentences == [["a"], ["short", "sentence"], []]
+    assert np.array_equal(tiny.sentences("a sentence"), tiny.sentences(["a sentence"]))
+    assert tiny.sentences("a sentence").shape == (1, tiny.dim)
+    assert tiny.sentence_layers("a sentence").shape == (1, 1, tiny.dim)
+
+
+def test_an_encoder_shows_itself_in_short(tiny_folder):
+    made = Encoder(tiny_folder, layer="last2")
+    assert repr(made) == f"Encoder({str(tiny_folder)!r}, layer='{made.layers}', pooling='mean')"
+    page = made._repr_html_()
+    assert f"Encoder {tiny_folder}" in page
+    assert f"<td>{made.dim}</td>" in page
+
+
+def test_what_is_no_text_is_refused(tiny):
     with pytest.raises(InputError, match="sentence 2, word 1: text is needed here, not int"):
         tiny.words([[], [3, "a"]])
     with pytest.raises(InputError, match="text 2: text is needed here, not NoneType"):
@@ -319,7 +331,7 @@ def test_text_in_place_of_words_and_the_other_way_round(tiny):
         ({"max_length": 97}, "max_length 97 is more than the 96 tokens the model takes"),
         ({"max_length": 2}, "leave no room"),
         ({"overlap": 94}, "leave no room"),
-        ({"device": "abacus"}, "this machine has no device 'abacus'; use --device cpu"),
+        ({"device": "abacus"}, "this machine has no device 'abacus'; set `device` to cpu"),
         ({"dtype": "float8"}, "unknown dtype 'float8'; one of: auto, float32"),
         ({"lang": "north"}, "only an aligned encoder has a language"),
     ],

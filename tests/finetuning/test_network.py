@@ -95,5 +95,5 @@ def test_an_encoder_without_a_head_says_how_to_learn_one(headless_folder):
     from isoglot.errors import InputError
     from isoglot.finetuning.network import Network
 
-    with pytest.raises(InputError, match=r"has no head for masked tokens .*learn one \(--set new_head=yes\)"):
+    with pytest.raises(InputError, match=r"has no head for masked tokens .*learn one \(set `new_head`\)"):
         Network(Encoder(headless_folder, device="cpu").model, parse_recipe("mlm"))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from isoglot.errors import ConfigError, InputError
-from isoglot.finetuning import inverse_frequencies, open_corpus, parallel_text as module
+from isoglot.finetuning import TrainingSettings, inverse_frequencies, open_corpus, parallel_text as module
 from isoglot.finetuning.parallel_text import Sampler
 from isoglot.text import line_offsets as lines_module
 from isoglot.text.line_offsets import TextLines
@@ -31,8 +31,10 @@ def tokenizer(tiny):
 
 @pytest.fixture
 def sampler(tokenizer):
-    def make(corpora, batch, **options):
-        return Sampler(corpora, tokenizer, batch=batch, max_length=96, segmenter="spaces", **options)
+    def make(corpora, batch, *, links=None, idf=False, work=None, segmenter="spaces", **options):
+        model = {} if links is None else {"links": links}
+        settings = TrainingSettings(batch=batch, max_length=96, segmenter=segmenter, **model, **options)
+        return Sampler(corpora, tokenizer, settings, links=links is not None, idf=idf, work=work)
 
     return make
 
@@ -242,11 +244,11 @@ def test_links_are_computed_once_and_kept(sampler, lines, tmp_path, monkeypatch)
             sampler(corpora, 8, work=tmp_path / "work", **options)
 
 
-def test_links_of_text_that_was_split_in_another_way_are_others(tokenizer, tmp_path):
+def test_links_of_text_that_was_split_in_another_way_are_others(sampler, tmp_path):
     corpus = open_corpus(["good day, all", "day"], ["bom dia, a todos", "dia"], "en", "pt", held_out=0)
     for segmenter in ("spaces", "icu"):
-        options = {"batch": 2, "max_length": 96, "segmenter": segmenter, "links": "ibm1"}
-        assert Sampler([corpus], tokenizer, work=tmp_path, **options).draw(0)[0].batch.links is not None
+        made = sampler([corpus], 2, work=tmp_path, segmenter=segmenter, links="ibm1")
+        assert made.draw(0)[0].batch.links is not None
     assert len(list(tmp_path.iterdir())) == 2
 
 
@@ -263,12 +265,12 @@ def test_links_are_those_of_the_words(sampler, lines, parallel):
     assert right / total > 0.8
 
 
-def test_sentences_without_words_have_no_links(tokenizer, monkeypatch):
+def test_sentences_without_words_have_no_links(sampler, monkeypatch):
     # A segmenter that drops punctuation leaves nothing of such lines.
-    monkeypatch.setattr(module, "segmenter_named", lambda name, lang: lambda text: text.replace("!", "").split())
+    monkeypatch.setattr(module, "segmenter", lambda name, lang: lambda text: text.replace("!", "").split())
     src, tgt = ["a", "b", "a b", "b a", "!!", "a !"], ["x", "y", "x y", "y x", "z", "!"]
     corpus = open_corpus(src, tgt, "a", "b", held_out=0)
-    drawn = Sampler([corpus], tokenizer, batch=6, max_length=96, links="ibm1").draw(0)[0]
+    drawn = sampler([corpus], 6, links="ibm1").draw(0)[0]
     assert sorted(drawn.texts["src"]) == sorted(src)
     assert {drawn.texts["src"][number] for number in drawn.batch.links[0].tolist()} == set(src[:4])
 

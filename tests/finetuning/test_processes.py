@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import subprocess
-import sys
+import socket
 
 import numpy as np
 import pytest
+from tests.finetuning.forked import finish, start
 
 from isoglot.encoders import Encoder
 from isoglot.finetuning import Trainer, open_corpus, open_text, parse_recipe
@@ -19,7 +18,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("accelerate")
 pytest.importorskip("sentence_transformers")
 
-PROCESSES = 2
+PROCESSES, STEPS = 2, 4
 #: Recipes and settings; one line is fewer than there are processes.
 RUNS = {
     "two texts": ("word_ot + anchor", {"accumulation": 2, "batch": 4}, ("north", "east")),
@@ -33,7 +32,7 @@ RUNS = {
 #: number, and a batch of text may have fewer blocks than there are processes.
 TEXT = {"blocks": 5, "block_length": 16, "words": 13}
 PLAIN_RUNS = {
-    "text and dcca": ("mlm + static_dcca", {**TEXT, "evaluate_every": 3}, 7),
+    "text and dcca": ("mlm + static_dcca", {**TEXT, "evaluate_every": 2}, 7),
     "text and mse": ("mlm + static_mse", {**TEXT, "blocks": 2, "accumulation": 2}, 0),
 }
 SCRIPT = """
@@ -99,7 +98,7 @@ def interrupt_the_second(made):
     draw = made.sampler.draw
 
     def look(number):
-        if number == 2 and rank == 1:
+        if number == 1 and rank == 1:
             os.kill(os.getpid(), signal.SIGTERM)
         return draw(number)
 
@@ -165,31 +164,31 @@ def ran(short, texts, plain, static, tiny_folder, text_files, tmp_path_factory):
         "folder": str(folder),
         "encoder": str(tiny_folder),
         "texts": texts,
-        "settings": dataclasses.asdict(short),
+        "settings": {**dataclasses.asdict(short), "steps": STEPS},
         "runs": RUNS,
         "plain": plain,
         "plain runs": PLAIN_RUNS,
     }
     (folder / "task.json").write_text(json.dumps(task))
-    (folder / "script.py").write_text(SCRIPT)
     (folder / "recipe.toml").write_text(
         f'preset = "wordot"\nencoder = "{tiny_folder}"\noutput = "{folder / "command"}"\ntarget = "south"\n'
         f'limit = 60\nheld_out = 20\n[parallel]\nnorth = "{text_files / "both.tsv"}"\n'
-        '[training]\nsteps = 4\nbatch = 6\nsegmenter = "spaces"\n'
+        '[training]\nsteps = 3\nbatch = 6\nsegmenter = "spaces"\n'
     )
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(PROCESSES)),
-            *(str(folder / "script.py"), str(folder / "task.json")),
-        ],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
-        capture_output=True,
-        text=True,
-        timeout=900,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    (folder / "stderr.txt").write_text(done.stderr)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    # What torchrun tells the processes that it starts.
+    shared = {"WORLD_SIZE": str(PROCESSES), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    places = [folder / f"stderr-{rank}.txt" for rank in range(PROCESSES)]
+    processes = [
+        start(SCRIPT, [folder / "task.json"], place, {**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)})
+        for rank, place in enumerate(places)
+    ]
+    ends = finish(*processes, seconds=900)
+    errors = "".join(place.read_text() for place in places)
+    assert ends == [0] * PROCESSES, errors
+    (folder / "stderr.txt").write_text(errors)
     return folder
 
 
@@ -207,7 +206,10 @@ def end(folder):
 def test_two_processes_do_what_one_does(ran, trainer, texts, tmp_path, name):
     recipe, changes, corpora = RUNS[name]
     made = trainer(
-        recipe, tmp_path, corpora=[open_corpus(*texts[one], one, "south", held_out=0) for one in corpora], **changes
+        recipe,
+        tmp_path,
+        corpora=[open_corpus(*texts[one], one, "south", held_out=0) for one in corpora],
+        **{"steps": STEPS, **changes},
     )
     assert_alike(made, tmp_path, ran / name)
 
@@ -219,7 +221,7 @@ def test_two_processes_share_text_and_words(ran, short, plain, static, tiny_fold
         Encoder(tiny_folder, device="cpu"),
         [],
         parse_recipe(recipe),
-        dataclasses.replace(short, **changes),
+        dataclasses.replace(short, steps=STEPS, **changes),
         tmp_path,
         texts=[open_text(lines, lang, held_out=5) for lang, lines in plain.items()],
         static=static[dim],
@@ -233,8 +235,8 @@ def assert_alike(made, folder, theirs):
     """Train, and compare logs and weights with those of two processes."""
     # In double precision, as Adam makes much of the last bits of small gradients: what is left is a real difference.
     made.network.double()
-    for start in made.network._start:
-        start.double()
+    for one in made.network._start:
+        one.double()
     made.run()
     one, two = log(folder), log(theirs)
     assert len(one) == len(two) == made.steps
@@ -258,7 +260,7 @@ def test_a_batch_that_is_too_small_to_be_shared(ran):
 
 def test_all_stop_when_one_is_told_to_and_go_on(ran):
     for rank in range(PROCESSES):
-        assert "stopped after step 3 of 6" in (ran / f"stopped-{rank}.txt").read_text()
+        assert "stopped after step 2 of 4" in (ran / f"stopped-{rank}.txt").read_text()
     assert [one["loss"] for one in log(ran / "stopped")] == [one["loss"] for one in log(ran / "mixture")]
     whole, again = end(ran / "mixture"), end(ran / "stopped")
     assert all(torch.equal(one, again[name]) for name, one in whole.items())
@@ -272,5 +274,5 @@ def test_one_judges_for_all(ran):
 def test_the_program_speaks_once_and_writes_once(ran):
     assert (ran / "command" / "model.safetensors").exists()
     errors = (ran / "stderr.txt").read_text()
-    assert errors.count("step 4 of 4: ") == 1
+    assert errors.count("step 3 of 3: ") == 1
     assert errors.count("written to ") == 1

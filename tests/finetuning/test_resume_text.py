@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import textwrap
 
 import numpy as np
 import pytest
+from tests.finetuning.forked import finish, start
 
 from isoglot.spaces import Space
 
@@ -25,8 +23,8 @@ BLOWS = {
         transformers.PreTrainedTokenizerFast.save_pretrained = die
     """,
     "first checkpoint": """
-        from isoglot.finetuning import loop
-        loop.save_checkpoint = die
+        from isoglot.finetuning import trainer
+        trainer.save_checkpoint = die
     """,
     "words": """
         from isoglot.finetuning.network import Network
@@ -72,15 +70,9 @@ def killed(arguments, tmp_path_factory):
     folder = tmp_path_factory.mktemp("killed") / "out"
     held = {}
     for name, blow in BLOWS.items():
-        done = subprocess.run(
-            [sys.executable, "-c", f"{DIE}{textwrap.dedent(blow)}{RUN}", *arguments, str(folder)],
-            env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
-        assert done.returncode == -signal.SIGKILL, (name, done.stderr)
+        errors = tmp_path_factory.mktemp("errors") / "stderr.txt"
+        process = start(f"{DIE}{textwrap.dedent(blow)}{RUN}", [*arguments, folder], errors)
+        assert finish(process) == [-signal.SIGKILL], (name, errors.read_text())
         held[name] = {path.name for path in folder.glob("training/*")}
     return folder, held
 

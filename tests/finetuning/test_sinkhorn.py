@@ -182,9 +182,9 @@ def test_identical_sentences_cost_nothing(cost, reach):
 @pytest.mark.parametrize("debias", [True, False])
 def test_gradient_is_that_of_finite_differences(cost, reach, debias):
     """At the optimum, where the potentials' own change does not count."""
-    (X, x_mask), (Y, y_mask) = pad(sentences(4, 2, d=2)), pad(sentences(3, 3, d=2, seed=1))
-    weights = (torch.rand(2, 4, dtype=torch.float64) + 0.5, torch.rand(2, 3, dtype=torch.float64) + 0.5)
-    options = {"cost": cost, "blur": 0.5, "reach": reach, "debias": debias, "iterations": 500, "tolerance": 1e-8}
+    (X, x_mask), (Y, y_mask) = pad(sentences(3, 1, d=2)), pad(sentences(2, 2, d=2, seed=1))
+    weights = (torch.rand(2, 3, dtype=torch.float64) + 0.5, torch.rand(2, 2, dtype=torch.float64) + 0.5)
+    options = {"cost": cost, "blur": 0.8, "reach": reach, "debias": debias, "iterations": 500, "tolerance": 1e-8}
 
     def values(X, Y):
         return sinkhorn_divergence(X, Y, x_mask, y_mask, TransportSettings(**options), weights=weights)
@@ -192,7 +192,7 @@ def test_gradient_is_that_of_finite_differences(cost, reach, debias):
     assert torch.autograd.gradcheck(values, (X.requires_grad_(), Y.requires_grad_()), eps=1e-5, atol=1e-6, rtol=1e-4)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(
     seed=st.integers(0, 1000),
     lengths=st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4),

@@ -268,12 +268,16 @@ def test_killed_half_way_it_leaves_what_was_there(tiny, text, tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("method", "settings", "message"),
     [
-        ("itermacs", {}, "unknown word alignment 'itermacs'; one of: intersection"),
-        ("itermax", {"threshold": 1}, "itermax has no setting 'threshold'; its settings: alpha, n_iter, null"),
+        ("itermacs", {}, "unknown word alignment 'itermacs'; did you mean 'itermax'"),
+        (
+            "itermax",
+            {"threshold": 1},
+            "itermax has no setting 'threshold'; known settings: alpha, distortion",
+        ),
         ("itermax", {"n_iter": 1.5}, "n_iter of itermax takes a whole number, not 1.5"),
         ("itermax", {"null": "high"}, "null of itermax takes a number, not 'high'"),
         ("itermax", {"method": "match"}, "itermax has no setting 'method'"),
-        ("hmm", {"null": 0.4}, "hmm has no setting 'null'; its settings: symmetrise, seed"),
+        ("hmm", {"null": 0.4}, "hmm has no setting 'null'; known settings: seed, symmetrise"),
         ("hmm", {"progress": 1}, "hmm has no setting 'progress'"),
         ("hmm", {"symmetrise": 3}, "symmetrise of hmm takes a name, not 3"),
     ],

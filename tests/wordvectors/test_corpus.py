@@ -62,8 +62,10 @@ def test_a_corpus_is_reopened_and_made_anew_when_something_changes(tmp_path):
     assert set(changed.words) == {"a", "b", "c"}
 
 
-def test_compressed_text_of_several_blocks_gives_the_same(tmp_path):
-    text = "".join(f"w{i % 50} w{i % 7} Ünïcode\n" for i in range(120_000))  # over two megabytes
+def test_compressed_text_of_several_blocks_gives_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr("isoglot.text.lines._PIECE", 1 << 14)
+    text = "".join(f"w{i % 50} w{i % 7} Ünïcode\n" for i in range(5_000))
+    assert len(text) > 4 << 14
     plain = write(tmp_path, aa=text)
     (tmp_path / "packed.gz").write_bytes(gzip.compress(text.encode()))
     one = Corpus.build(plain, tmp_path / "one")
@@ -71,7 +73,7 @@ def test_compressed_text_of_several_blocks_gives_the_same(tmp_path):
     assert one.words == two.words
     assert "ünïcode" in one.words
     assert (one.tokens == two.tokens).all()
-    assert len(one.starts) == 120_001
+    assert len(one.starts) == 5_001
 
 
 def test_languages_kept_apart_have_rows_of_their_own(tmp_path):
@@ -102,7 +104,7 @@ def test_a_text_without_line_ends_is_cut_into_lines(tmp_path):
 
 def test_what_cannot_be_used_is_refused(tmp_path):
     files = write(tmp_path, aa="a b\n", bb="c d\n", cc="\n\n")
-    with pytest.raises(InputError, match="min-count"):
+    with pytest.raises(InputError, match="min_count"):
         Corpus.build(files[:2], tmp_path / "c")
     with pytest.raises(InputError, match=r"empty|no words"):
         Corpus.build([files[2]], tmp_path / "c")
@@ -128,7 +130,7 @@ def test_a_damaged_corpus_is_said_to_be_one(tmp_path):
     (tmp_path / "c" / "words.tsv").write_text(good, "utf-8")
     marker = tmp_path / "c" / "corpus.json"
     marker.write_text(marker.read_text("utf-8").replace('"max_words": 200000', '"max_words": 0'), "utf-8")
-    with pytest.raises(InputError, match=r"c: not a corpus: min_count and max_words"):
+    with pytest.raises(InputError, match=r"c: not a corpus: max_words must be at least 1"):
         Corpus.load(tmp_path / "c")
     Corpus.build(files, tmp_path / "d", CorpusSettings(min_count=1))
     (tmp_path / "d" / "tokens.i32").write_bytes(bytes(8))

@@ -48,7 +48,7 @@ def test_two_threads_learn_as_much_as_one(corpus, texts):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"subwords": True}, {"model": "cbow", "epochs": 20}, {"model": "cbow", "subwords": True, "epochs": 20}],
+    [{}, {"subwords": True}, {"model": "cbow", "epochs": 10}, {"model": "cbow", "subwords": True, "epochs": 10}],
 )
 def test_vectors_are_as_good_as_those_of_another_library(corpus, texts, settings):
     from gensim.models import FastText, Word2Vec
@@ -87,7 +87,7 @@ def test_a_killed_run_goes_on_and_ends_like_an_unbroken_one(corpus, tmp_path, mo
         train(corpus, settings, threads=1, checkpoint=tmp_path / "state", progress=kill)
     told = []
     resumed = train(corpus, settings, threads=1, checkpoint=tmp_path / "state", resumed=told.append)
-    assert told == ["training goes on in epoch 2 of 2, at 0%"]
+    assert told == ["training resumes in epoch 2 of 2, at 0%"]
     assert (resumed == whole).all()
     assert not (tmp_path / "state").exists()
 

@@ -7,7 +7,6 @@ finished vectors, so that a killed pass goes on, and a run that is finished alre
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import itertools
 import json
 import math
@@ -17,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save_file
 
 from isoglot.checkpoints import Checkpoint
 from isoglot.distill.aggregate import Aggregate
@@ -27,11 +25,11 @@ from isoglot.distill.shards import Shard, read_shard, shard_bounds, shuffled_uni
 from isoglot.distill.x2static import X2Static
 from isoglot.encoders import Encoder
 from isoglot.errors import InputError
-from isoglot.files import atomic_path
-from isoglot.manifests import TensorFile, parse_json
-from isoglot.progress import Progress, silent
+from isoglot.manifests import parse_json
+from isoglot.progress import Progress, silent, within
+from isoglot.resumable import run_key
 from isoglot.spaces import FloatMatrix, Space
-from isoglot.verified import digest_of_array
+from isoglot.verified import keep_vectors, kept_vectors
 
 __all__ = ["STATE", "VECTORS", "Distilled", "check_states", "identity_of", "learn_in_one_pass"]
 
@@ -79,7 +77,7 @@ def learn_in_one_pass(
     }
     for one in pending.values():
         if one.begin:
-            tell(f"{lang} goes on after {one.begin:,} of {one.end:,} shards")
+            tell(f"{lang} resumes after {one.begin:,} of {one.end:,} shards")
     spans = [(one.begin, one.end) for one in pending.values() if one.begin < one.end]
     first, last = min((begin for begin, _ in spans), default=0), max((end for _, end in spans), default=0)
     step = f"distilling {lang} (sentences)"
@@ -99,8 +97,9 @@ def learn_in_one_pass(
         prepared = time.perf_counter()
         if len(shard):
             read = shard.units() if reading.reads == "paragraph" else shard.sentences
-            within = _within(progress, passed - sizes[part], sizes[part], total)
-            vectors = encoder.words(read, step=step, progress=within).vectors
+            # A shard is not done before it is learned from.
+            inner = within(progress, passed - sizes[part], 0.99 * sizes[part], total)
+            vectors = encoder.words(read, step=step, progress=inner).vectors
         encoded = time.perf_counter()
         for one in active:
             one.spent["encoder_seconds"] += encoded - prepared
@@ -161,9 +160,7 @@ class _Learning:
         if isinstance(self.learner, X2Static):
             figures |= {"warning": _hardly_learned(figures, self._negatives)}
         vectors = self.learner.vectors()
-        with atomic_path(self._place, own=True) as temporary:
-            metadata = {"key": self._key, "figures": json.dumps(figures), "sha256": digest_of_array(vectors)}
-            save_file({"vectors": vectors}, temporary, metadata=metadata)
+        keep_vectors(self._place, vectors, {"key": self._key, "figures": json.dumps(figures)})
         self._keeper.remove()
         return Distilled(Space(sentences.lang, sentences.words, vectors, counts=sentences.counts), figures)
 
@@ -197,26 +194,17 @@ def _figures(sentences: Sentences, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _finished(path: Path, key: str, sentences: Sentences) -> Distilled | None:
+    kept = kept_vectors(path)
+    if kept is None or kept[1].get("key") != key or kept[0].shape[:1] != (len(sentences.words),) or kept[0].ndim != 2:
+        return None  # absent, damaged or of another run: made again
+    vectors, facts = kept
     try:
-        file = TensorFile.read(path)
-        vectors = file.take("vectors", (len(sentences.words), None))
-        figures = parse_json(file.metadata.get("figures", ""), str(path))
+        figures = parse_json(facts.get("figures", ""), str(path))
     except InputError:
-        return None  # absent or damaged: made again
-    known = file.metadata.get("key") == key and file.metadata.get("sha256") == digest_of_array(vectors)
-    if not known or not isinstance(figures, dict):
+        return None
+    if not isinstance(figures, dict):
         return None
     return Distilled(Space(sentences.lang, sentences.words, vectors, counts=sentences.counts), figures)
-
-
-def _within(progress: Progress, begin: int, size: int, total: int) -> Progress:
-    """Progress over all sentences, from that within a shard."""
-
-    def inner(step: str, done: float, of: float | None) -> None:
-        # A shard is not done before it is learned from.
-        progress(step, begin + 0.99 * size * (done / of if of else 0.0), total)
-
-    return inner
 
 
 def identity_of(encoder: Encoder) -> dict[str, Any]:
@@ -236,5 +224,4 @@ def _key(encoder: Encoder, sentences: Sentences, settings: DistillSettings) -> s
     identity = identity_of(encoder)
     if not encoder.mapped:
         identity.pop("name")  # the same weights in another place are the same encoder
-    facts = [identity, sentences.facts["text"], dataclasses.asdict(settings)]
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+    return run_key(identity, sentences.facts["text"], dataclasses.asdict(settings))

@@ -228,7 +228,7 @@ def _choose(
             f"none of its {seen:,} sentences is left: {short:,} have fewer than {settings.min_tokens} words and "
             f"{alone:,} stand in paragraphs of fewer than {settings.min_sentences} sentences",
             where=str(text.path),
-            remedy="lower --min-tokens or --min-sentences",
+            remedy="lower `min_tokens` or `min_sentences`",
         )
     save_file(chosen.bounds(), folder / "bounds.safetensors")
     figures = {"seen": seen, "kept": len(chosen.lengths), "too_short": short, "alone": alone, "parted": parted}
@@ -293,6 +293,6 @@ def _vocabulary(counts: Counter[str], settings: DistillSettings, where: str) -> 
         raise InputError(
             f"no vocabulary: fewer than two words occur at least {settings.min_count} times in the chosen sentences",
             where=where,
-            remedy="give more text, or lower --min-count",
+            remedy="give more text, or lower `min_count`",
         )
     return frequent[: settings.max_words]

@@ -6,9 +6,19 @@ import dataclasses
 from typing import Any, ClassVar
 
 from isoglot.errors import ConfigError
-from isoglot.settings import check_settings
+from isoglot.settings import Limits, check_settings
 
 __all__ = ["DistillSettings"]
+
+_METHODS, _UNITS = ("x2static", "aggregate"), ("sentence", "paragraph")
+_AT_LEAST_ONE = ("negatives", "batch", "epochs", "repeats", "min_count", "max_words", "min_tokens", "min_sentences")
+_LIMITS: Limits = {
+    **dict.fromkeys((*_AT_LEAST_ONE, "max_sentences", "occurrences"), "[1, inf)"),
+    **dict.fromkeys(("rate", "sample", "clamp"), "(0, inf)"),
+    "method": _METHODS,
+    "context": _UNITS,
+    "reads": _UNITS,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,23 +74,11 @@ class DistillSettings:
     max_sentences: int = 1_000_000
     seed: int = 0
 
-    methods: ClassVar[tuple[str, ...]] = ("x2static", "aggregate")
-    units: ClassVar[tuple[str, ...]] = ("sentence", "paragraph")
+    methods: ClassVar[tuple[str, ...]] = _METHODS
+    units: ClassVar[tuple[str, ...]] = _UNITS
 
     def __post_init__(self) -> None:
-        check_settings(self, otherwise="(-inf, inf)")
-        for name, known in (("method", self.methods), ("context", self.units), ("reads", self.units)):
-            if getattr(self, name) not in known:
-                raise ConfigError(f"no {name} {getattr(self, name)!r}", remedy=f"choose one of: {', '.join(known)}")
-        least_one = ("negatives", "batch", "epochs", "repeats", "min_count", "max_words", "min_tokens", "min_sentences")
-        for name in (*least_one, "max_sentences", "occurrences"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ConfigError(f"{name} must be at least 1, not {value}")
-        if not (self.rate > 0 and self.sample > 0 and self.clamp > 0 and self.power >= 0):
-            raise ConfigError("rate, sample and clamp must be positive, and power not negative")
-        if self.seed < 0:
-            raise ConfigError(f"a seed is a number from 0 on, not {self.seed}")
+        check_settings(self, _LIMITS)
         for name in ("epochs", "repeats"):
             if self.method == "aggregate" and getattr(self, name) > 1:
                 raise ConfigError("an aggregate needs one pass over the text", where=name, remedy=f"leave {name} out")

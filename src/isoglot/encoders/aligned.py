@@ -15,19 +15,20 @@ from typing import Any
 from isoglot.aligners import Alignment, Side
 from isoglot.encoders.card import model_card
 from isoglot.encoders.encoded import WordVectors
-from isoglot.encoders.encoder import Encoder
+from isoglot.encoders.encoder import Encoder, Sentences
 from isoglot.encoders.layers import parse_layers
 from isoglot.encoders.maps import KIND, LayerMaps, Level, read_alignments, read_level
 from isoglot.encoders.model import quiet
 from isoglot.encoders.sentence_model import SentenceModel, cannot_export, same_route
 from isoglot.errors import ConfigError, locating
+from isoglot.notebook import html_table
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["AlignedEncoder"]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class AlignedEncoder:
     """An encoder and what maps its vectors of two languages into one space.
 
@@ -53,6 +54,19 @@ class AlignedEncoder:
         if len(set(self.languages)) != 2 or not all(self.languages):
             raise ConfigError(f"an aligned encoder needs two different languages, not {self.languages!r}")
 
+    def __repr__(self) -> str:
+        languages = "-".join(self.languages)
+        return f"AlignedEncoder({self.encoder.name!r}, {languages}, {self._method}, level={self.level!r})"
+
+    def _repr_html_(self) -> str:
+        head = ["languages", "method", "level", "maps", "layer"]
+        row = ["-".join(self.languages), self._method, self.level, len(self.alignments), self.encoder.layers]
+        return html_table(f"AlignedEncoder {self.encoder.name}", head, [row])
+
+    @property
+    def _method(self) -> str:
+        return self.alignments[0].method
+
     @property
     def each(self) -> bool:
         """Whether every layer has a map of its own."""
@@ -62,11 +76,11 @@ class AlignedEncoder:
         """The encoder with the map of one language: its vectors lie in the shared space."""
         return self.encoder.with_maps(self._maps(lang))
 
-    def words(self, sentences: Sequence[Sequence[str]], lang: str, *, progress: Progress = silent) -> WordVectors:
+    def words(self, sentences: Sentences, lang: str, *, progress: Progress = silent) -> WordVectors:
         """Vectors of words in the shared space."""
         return self.encoder_of(lang).words(sentences, progress=progress)
 
-    def sentences(self, texts: Sequence[str], lang: str, *, progress: Progress = silent) -> FloatMatrix:
+    def sentences(self, texts: str | Sequence[str], lang: str, *, progress: Progress = silent) -> FloatMatrix:
         """Vectors of sentences in the shared space, (n, d)."""
         return self.encoder_of(lang).sentences(texts, progress=progress)
 

@@ -1,4 +1,4 @@
-"""Vectors kept on disk by model, layer and text, so that nothing is encoded twice and a killed run goes on."""
+"""Vectors kept on disk by model, layer and text, so that nothing is encoded twice and a killed run resumes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from safetensors.numpy import save_file
-
-from isoglot.errors import InputError
-from isoglot.files import atomic_path
-from isoglot.manifests import TensorFile
 from isoglot.spaces import FloatMatrix
-from isoglot.verified import digest_of_array
+from isoglot.verified import keep_vectors, kept_vectors
 
 __all__ = ["VectorCache"]
 
@@ -33,15 +27,8 @@ class VectorCache:
 
     def get(self, key: str) -> FloatMatrix | None:
         """What was kept under this key; a file that is not as it was written counts as absent."""
-        try:
-            file = TensorFile.read(self._folder / f"{key}.safetensors")
-            found: FloatMatrix = file.take("vectors")
-        except InputError:
-            return None
-        # Every time: hashing takes a small part of the time of encoding, and of reading from disk.
-        return found if digest_of_array(found) == file.metadata.get("sha256") else None
+        found = kept_vectors(self._folder / f"{key}.safetensors")
+        return None if found is None else found[0]
 
     def put(self, key: str, vectors: FloatMatrix) -> None:
-        vectors = np.ascontiguousarray(vectors)
-        with atomic_path(self._folder / f"{key}.safetensors", own=True) as temporary:
-            save_file({"vectors": vectors}, temporary, metadata={"sha256": digest_of_array(vectors)})
+        keep_vectors(self._folder / f"{key}.safetensors", vectors)

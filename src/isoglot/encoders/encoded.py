@@ -44,7 +44,7 @@ class WordVectors:
             sentence = int(np.searchsorted(self.offsets, row, side="right")) - 1
             raise InputError(
                 f"the encoder gave NaN or infinite numbers for {self.word(row)!r} in sentence {sentence + 1:,}",
-                remedy="use float32 (--dtype float32), or check the model",
+                remedy="set `dtype` to float32, or check the model",
             )
 
     def __len__(self) -> int:

@@ -21,7 +21,8 @@ from isoglot.encoders.maps import LayerMaps, is_aligned_folder, read_maps
 from isoglot.encoders.model import LoadedModel, TokenMap
 from isoglot.encoders.pieces import POOLINGS, SENTENCE_POOLINGS, Tokens, check_pooling, sentence_pieces, word_pieces
 from isoglot.errors import ConfigError, FormatError, InputError, ShapeError, locating
-from isoglot.progress import Progress, silent
+from isoglot.notebook import html_table
+from isoglot.progress import Progress, silent, within
 from isoglot.spaces import FloatMatrix
 
 __all__ = ["Encoder"]
@@ -30,6 +31,10 @@ __all__ = ["Encoder"]
 BATCH_TOKENS = 2048
 #: Sentences that are sorted by length together, and kept in one file of the cache.
 SHARD = 4096
+
+
+#: Each a list of words, or a text whose words are separated by spaces; a single text is one sentence.
+Sentences = str | Sequence[str | Sequence[str]]
 
 
 class Encoder:
@@ -97,6 +102,11 @@ class Encoder:
     def __repr__(self) -> str:
         return f"Encoder({self.name!r}, layer={str(self.layers)!r}, pooling={self.pooling!r})"
 
+    def _repr_html_(self) -> str:
+        head = ["layer", "dimensions", "words", "sentences", "tokens at once", "device"]
+        row = [self.layers, self.dim, self.pooling, self.sentence_pooling, self.max_length, self.model.device]
+        return html_table(f"Encoder {self.name}", head, [row])
+
     def with_maps(self, maps: LayerMaps) -> Encoder:
         """The same encoder, whose vectors come out through these maps."""
         mapped = copy.copy(self)
@@ -124,10 +134,12 @@ class Encoder:
         """Dimensions of the vectors that come out."""
         return self.layers.dim(self.model.width) if self._maps is None else self._maps.dim
 
-    def words(
-        self, sentences: Sequence[Sequence[str]], *, step: str = "encoding words", progress: Progress = silent
-    ) -> WordVectors:
-        """A vector for every word of every sentence, in context. Sentences come as lists of words."""
+    def words(self, sentences: Sentences, *, step: str = "encoding words", progress: Progress = silent) -> WordVectors:
+        """A vector for every word of every sentence, in context.
+
+        Args:
+            sentences: each a list of words, or a text whose words are separated by spaces; a single text is one.
+        """
         checked = _checked_sentences(sentences)
         if self._maps is None:
             return _stored(checked, self._words(checked, self.layers, stacked=False, step=step, progress=progress)[0])
@@ -135,7 +147,7 @@ class Encoder:
         return _stored(checked, self._maps.apply(stacked))
 
     def word_layers(
-        self, sentences: Sequence[Sequence[str]], *, step: str = "encoding words", progress: Progress = silent
+        self, sentences: Sentences, *, step: str = "encoding words", progress: Progress = silent
     ) -> list[WordVectors]:
         """The same from every layer that was chosen on its own, before any map."""
         checked = _checked_sentences(sentences)
@@ -143,9 +155,9 @@ class Encoder:
         return [_stored(checked, states) for states in stacked]
 
     def sentences(
-        self, texts: Sequence[str], *, step: str = "encoding sentences", progress: Progress = silent
+        self, texts: str | Sequence[str], *, step: str = "encoding sentences", progress: Progress = silent
     ) -> FloatMatrix:
-        """A vector for every text, (n, d)."""
+        """A vector for every text, (n, d); a single text gives one row."""
         if self._maps is None:
             raw: FloatMatrix = self._sentences(texts, stacked=False, maps=None, step=step, progress=progress)[0]
             return raw
@@ -157,7 +169,7 @@ class Encoder:
         return maps.apply(self._sentences(texts, stacked=maps.each, maps=None, step=step, progress=progress))
 
     def sentence_layers(
-        self, texts: Sequence[str], *, step: str = "encoding sentences", progress: Progress = silent
+        self, texts: str | Sequence[str], *, step: str = "encoding sentences", progress: Progress = silent
     ) -> FloatMatrix:
         """The same from every layer that was chosen on its own, before any map: (k, n, d)."""
         return self._sentences(texts, stacked=True, maps=None, step=step, progress=progress)
@@ -173,10 +185,9 @@ class Encoder:
         return self._sharded(sentences, what, compute, step=step, progress=progress, stacked=stacked)
 
     def _sentences(
-        self, texts: Sequence[str], *, stacked: bool, maps: LayerMaps | None, step: str, progress: Progress
+        self, texts: str | Sequence[str], *, stacked: bool, maps: LayerMaps | None, step: str, progress: Progress
     ) -> FloatMatrix:
-        if isinstance(texts, str):
-            raise InputError("sentences come as a list of texts, not as one text")
+        texts = [texts] if isinstance(texts, str) else texts
         _check_text(texts, "text")
 
         def compute(shard: Sequence[str], inner: Progress) -> FloatMatrix:
@@ -214,10 +225,11 @@ class Encoder:
         stacked: bool,
         cached: bool = True,
     ) -> FloatMatrix:
-        """Encode shard by shard, each from the cache if it is there: a killed run goes on where it was."""
+        """Encode shard by shard, each from the cache if it is there: a killed run resumes where it was."""
         done = []
-        for begin, shard in _shards(items):
-            inner = _within(progress, begin, len(shard), len(items))
+        for begin in range(0, len(items), SHARD):
+            shard = items[begin : begin + SHARD]
+            inner = within(progress, begin, len(shard), len(items))
             if self._cache is None or not cached:
                 done.append(compute(shard, inner))
                 continue
@@ -235,20 +247,6 @@ class Encoder:
         return done[0] if len(done) == 1 else np.concatenate(done, axis=1)
 
 
-def _shards(items: Sequence[Any]) -> Iterator[tuple[int, Sequence[Any]]]:
-    for begin in range(0, len(items), SHARD):
-        yield begin, items[begin : begin + SHARD]
-
-
-def _within(progress: Progress, begin: int, size: int, total: int) -> Progress:
-    """Progress over all shards, from that within one."""
-
-    def inner(step: str, done: float, of: float | None) -> None:
-        progress(step, begin + size * (done / of if of else 0.0), total)
-
-    return inner
-
-
 def _stored(sentences: Sequence[Sequence[str]], vectors: FloatMatrix) -> WordVectors:
     offsets = np.zeros(len(sentences) + 1, dtype=np.int64)
     np.cumsum([len(words) for words in sentences], out=offsets[1:])
@@ -257,16 +255,10 @@ def _stored(sentences: Sequence[Sequence[str]], vectors: FloatMatrix) -> WordVec
     return WordVectors(sentences, vectors, offsets)
 
 
-def _checked_sentences(sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+def _checked_sentences(sentences: Sentences) -> list[list[str]]:
     checked = []
-    for number, words in enumerate(sentences):
-        if isinstance(words, str):
-            raise InputError(
-                "sentences come as lists of words, not as text",
-                where=f"sentence {number + 1}",
-                remedy="split it first, e.g. with isoglot.text.segmenter('icu')",
-            )
-        checked.append(list(words))
+    for number, words in enumerate([sentences] if isinstance(sentences, str) else sentences):
+        checked.append(words.split() if isinstance(words, str) else list(words))
         _check_text(checked[-1], f"sentence {number + 1}, word")
     return checked
 

@@ -249,7 +249,7 @@ def load_masked_model(loaded: LoadedModel, new_head: int | None = None) -> Any:
         raise InputError(
             f"has no head for masked tokens ({missing[0]} and {len(missing) - 1} more are missing)",
             where=loaded.folder,
-            remedy="learn one (--set new_head=yes), leave mlm and tlm out, or name a masked language model",
+            remedy="learn one (set `new_head`), leave mlm and tlm out, or name a masked language model",
         )
     loaded.adopt(whole)
     return whole
@@ -298,7 +298,7 @@ def _device(torch: Any, device: str) -> str:
     try:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError, ValueError) as error:
-        raise ConfigError(f"this machine has no device {device!r}", remedy="use --device cpu") from error
+        raise ConfigError(f"this machine has no device {device!r}", remedy="set `device` to cpu") from error
     return device
 
 

@@ -10,10 +10,11 @@ over sentences or tokens.
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -72,13 +73,37 @@ class Side:
         """Words of the longest sentence."""
         return int(self.counts.max()) if len(self.counts) else 0
 
-    def to(self, device: Any) -> Side:
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Batch(ABC):
+    """What all batches have in common; their fields are tensors, sides, and plain data."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """For logs."""
+
+    @property
+    @abstractmethod
+    def sides(self) -> tuple[Side, ...]:
+        """All sentences in it."""
+
+    def __len__(self) -> int:
+        return len(self.sides[0])
+
+    @property
+    def tokens(self) -> int:
+        """Of all sides, without padding."""
+        return sum(int(side.mask.sum()) for side in self.sides)
+
+    def to(self, device: Any) -> Self:
         """The same on another device."""
-        return Side(**{field.name: _moved(getattr(self, field.name), device) for field in dataclasses.fields(self)})
+        moved: Self = _moved(self, device)
+        return moved
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class PairBatch:
+class PairBatch(Batch):
     """Sentences and their translations. A batch is of one pair of languages: each has transports of its own.
 
     Args:
@@ -107,54 +132,33 @@ class PairBatch:
                 if word.min() < 0 or (word >= side.counts[sentence]).any():
                     raise InputError("a link points past the end of its sentence", where=self.pair)
 
-    def __len__(self) -> int:
-        return len(self.src)
-
     @property
     def name(self) -> str:
-        """For logs."""
         return self.pair
 
     @property
-    def tokens(self) -> int:
-        """Of both sides, without padding."""
-        return int(self.src.mask.sum() + self.tgt.mask.sum())
-
-    def to(self, device: Any) -> PairBatch:
-        """The same on another device."""
-        links = self.links
-        if links is not None:
-            links = (_moved(links[0], device), _moved(links[1], device), _moved(links[2], device))
-        return PairBatch(self.pair, self.src.to(device), self.tgt.to(device), links)
+    def sides(self) -> tuple[Side, ...]:
+        return self.src, self.tgt
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class TextBatch:
+class TextBatch(Batch):
     """Blocks of running text of one language; every token that is not special counts as a word."""
 
     lang: str
     side: Side
 
-    def __len__(self) -> int:
-        return len(self.side)
-
     @property
     def name(self) -> str:
-        """For logs."""
         return f"text {self.lang}"
 
     @property
-    def tokens(self) -> int:
-        """Without padding."""
-        return int(self.side.mask.sum())
-
-    def to(self, device: Any) -> TextBatch:
-        """The same on another device."""
-        return TextBatch(self.lang, self.side.to(device))
+    def sides(self) -> tuple[Side, ...]:
+        return (self.side,)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class WordBatch:
+class WordBatch(Batch):
     """Words, each alone, and their static vectors (B, k), which need not have the encoder's dimensions."""
 
     side: Side
@@ -164,25 +168,13 @@ class WordBatch:
         if self.vectors.ndim != 2 or len(self.vectors) != len(self.side):
             raise ShapeError(f"{len(self.side)} words, vectors of shape {tuple(self.vectors.shape)}", where="words")
 
-    def __len__(self) -> int:
-        return len(self.side)
-
     @property
     def name(self) -> str:
-        """For logs."""
         return "words"
 
     @property
-    def tokens(self) -> int:
-        """Without padding."""
-        return int(self.side.mask.sum())
-
-    def to(self, device: Any) -> WordBatch:
-        """The same on another device."""
-        return WordBatch(self.side.to(device), _moved(self.vectors, device))
-
-
-Batch = PairBatch | TextBatch | WordBatch
+    def sides(self) -> tuple[Side, ...]:
+        return (self.side,)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -381,8 +373,14 @@ def _full(vectors: Tensor) -> Tensor:
     return vectors if vectors.element_size() >= 4 else vectors.float()
 
 
-def _moved(tensor: Any, device: Any) -> Any:
-    return tensor if tensor is None else tensor.to(device, non_blocking=True)
+def _moved(value: Any, device: Any) -> Any:
+    """With all tensors on this device, also those in tuples and fields."""
+    if isinstance(value, tuple):
+        return tuple(_moved(one, device) for one in value)
+    if dataclasses.is_dataclass(value):
+        moved = {field.name: _moved(getattr(value, field.name), device) for field in dataclasses.fields(value)}
+        return type(value)(**moved)
+    return value.to(device, non_blocking=True) if hasattr(value, "to") else value
 
 
 def _filled(lengths: Sequence[int]) -> np.ndarray[Any, np.dtype[np.bool_]]:

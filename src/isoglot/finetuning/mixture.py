@@ -56,10 +56,10 @@ class Sources:
             remedy = "add static_dcca or static_mse to the objectives"
             raise ConfigError("no objective takes static vectors", where="static", remedy=remedy)
         if static and not self.static:
-            remedy = "give --static LANGUAGE=VECTORS"
+            remedy = "give `static`: language = vectors"
             raise ConfigError(f"{static[0].objective.name} needs static vectors", where="objectives", remedy=remedy)
         if pairs and not self.corpora:
-            remedy = "give --text LANGUAGE=FILE" if pairs == plain else "give --parallel LANGUAGE=TEXT"
+            remedy = "give `text`: language = file" if pairs == plain else "give `parallel`: language = text"
             needed = "text" if pairs == plain else "parallel text"
             raise ConfigError(f"{pairs[0]} needs {needed}", where="objectives", remedy=remedy)
         for one in static:
@@ -106,17 +106,13 @@ class Mixture:
                 seed=settings.seed,
             )
         if any("static" not in one.needs and not (sources.texts and _plain(one)) for one in objectives):
+            fitting = dataclasses.replace(settings, max_length=min(settings.max_length, longest))
             self._pairs = Sampler(
                 sources.corpora,
                 tokenizer,
-                batch=settings.batch,
-                max_length=min(settings.max_length, longest),
-                segmenter=settings.segmenter,
-                links=settings.links if "links" in needs else None,
+                fitting,
+                links="links" in needs,
                 idf="idf" in needs,
-                mixed=settings.mixed,
-                upsample=settings.upsample,
-                seed=settings.seed,
                 work=work,
                 progress=progress,
             )

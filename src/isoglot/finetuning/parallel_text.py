@@ -2,7 +2,7 @@
 tells.
 
 Batch k of a pair of languages is a function of the seed and of k alone. That is all the state a sampler has, so that a
-run that was stopped goes on with the very sentences that would have come next.
+run that was stopped resumes with the very sentences that would have come next.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ import numpy.typing as npt
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.finetuning.batches import Drawn, make_pair
 from isoglot.finetuning.objectives.word_ot import inverse_frequencies
+from isoglot.finetuning.settings import TrainingSettings
 from isoglot.progress import Progress, silent
-from isoglot.text import ParallelText, open_lines, segmenter as segmenter_named
+from isoglot.resumable import run_key
+from isoglot.text import ParallelText, open_lines, segmenter
+from isoglot.verified import digest_of_array
 from isoglot.wordalign import WordLinks, read_links, statistical_align, write_links
 
 __all__ = ["Corpus", "Sampler", "open_corpus"]
@@ -141,11 +144,8 @@ class Sampler:
     """Batches of several corpora, equally many sentences of each in every step.
 
     Args:
-        batch: sentence pairs of a batch.
-        links: the statistical model that links words, for objectives that need links; None for no links.
+        links: whether words are linked, by the model that the settings name, for objectives that need links.
         idf: whether words are weighed by how telling they are.
-        mixed: batches of all languages together instead of one language each; for comparison, as it does harm.
-        upsample: start small corpora again until the largest is through; else they pause until the next epoch.
         work: a folder in which computed links are kept.
     """
 
@@ -153,32 +153,25 @@ class Sampler:
         self,
         corpora: Sequence[Corpus],
         tokenizer: Any,
+        settings: TrainingSettings,
         *,
-        batch: int,
-        max_length: int,
-        segmenter: str = "icu",
-        links: str | None = None,
+        links: bool = False,
         idf: bool = False,
-        mixed: bool = False,
-        upsample: bool = True,
-        seed: int = 0,
         work: Path | None = None,
         progress: Progress = silent,
     ) -> None:
         names = [corpus.name for corpus in corpora]
         if not names or len(set(names)) < len(names):
             raise ConfigError(f"a run needs texts of different pairs of languages, not of {', '.join(names) or 'none'}")
-        if mixed and batch < len(corpora):
-            raise ConfigError(f"a mixed batch of {batch} cannot hold all of {len(corpora)} languages")
+        if settings.mixed and settings.batch < len(corpora):
+            raise ConfigError(f"a mixed batch of {settings.batch} cannot hold all of {len(corpora)} languages")
         self.corpora = list(corpora)
-        self._tokenizer, self._batch, self._max_length = tokenizer, batch, max_length
-        self._mixed, self._upsample, self._seed = mixed, upsample, seed
-        self._segmenter = segmenter
+        self._tokenizer, self._settings, self._batch = tokenizer, settings, settings.batch
         languages = {lang for corpus in corpora for lang in (corpus.src_lang, corpus.tgt_lang)}
         self._split: dict[str, Callable[[str], list[str]]] = {
-            lang: segmenter_named(segmenter, lang) for lang in sorted(languages)
+            lang: segmenter(settings.segmenter, lang) for lang in sorted(languages)
         }
-        self._links = [None if links is None else self._linked(one, links, work, progress) for one in corpora]
+        self._links = [self._linked(one, work, progress) if links else None for one in corpora]
         self._idf = [self._frequencies(one) if idf else None for one in corpora]
         self._orders: dict[tuple[int, int], list[Rows]] = {}
 
@@ -192,10 +185,10 @@ class Sampler:
         chosen: list[tuple[int, Rows]] = []
         for index, corpus in enumerate(self.corpora):
             own = self._own(corpus)
-            epoch, at = divmod(number, own if self._upsample else self.batches_of_an_epoch)
+            epoch, at = divmod(number, own if self._settings.upsample else self.batches_of_an_epoch)
             if at < own:
                 chosen.append((index, self._order(index, epoch)[at]))
-        if not self._mixed:
+        if not self._settings.mixed:
             return [self._made(self.corpora[index].name, [(index, row) for row in rows]) for index, rows in chosen]
         # As many batches of the same sentences as before, each with a part of every language.
         count = len(chosen)
@@ -214,7 +207,7 @@ class Sampler:
         if (index, epoch) not in self._orders:
             self._orders = {key: value for key, value in self._orders.items() if key[0] != index}
             corpus = self.corpora[index]
-            rng = np.random.default_rng([self._seed, index, epoch])
+            rng = np.random.default_rng([self._settings.seed, index, epoch])
             # What does not fill a batch is left out before lengths are looked at: else it were always the longest.
             order = rng.permutation(len(corpus))[: self._own(corpus) * self._batch]
             lengths = corpus.lengths
@@ -239,10 +232,15 @@ class Sampler:
             if known is not None:
                 links.append(known[int(row)])
         first = self._idf[chosen[0][0]]
-        if first is not None and self._mixed:
+        if first is not None and self._settings.mixed:
             first = _merged([one for one in self._idf if one is not None])
         pair = make_pair(
-            self._tokenizer, *words, self._max_length, pair=name, links=links if any(self._links) else None, idf=first
+            self._tokenizer,
+            *words,
+            self._settings.max_length,
+            pair=name,
+            links=links if any(self._links) else None,
+            idf=first,
         )
         return Drawn(pair, {"src": texts[0], "tgt": texts[1]})
 
@@ -252,11 +250,11 @@ class Sampler:
             sides.append(inverse_frequencies(self._split[lang](lines[int(row)]) for row in corpus.rows))
         return sides[0], sides[1]
 
-    def _linked(self, corpus: Corpus, model: str, work: Path | None, progress: Progress) -> list[WordLinks]:
+    def _linked(self, corpus: Corpus, work: Path | None, progress: Progress) -> list[WordLinks]:
         """Links of each row, computed once and kept in the run's folder."""
-        made_of = f"{model} {self._segmenter} {corpus.digest}".encode()
-        content = hashlib.sha256(made_of + corpus.rows.tobytes()).hexdigest()[:16]
-        place = None if work is None else work / f"links-{corpus.name}-{content}.pharaoh"
+        model = self._settings.links
+        key = run_key(model, self._settings.segmenter, corpus.digest, digest_of_array(corpus.rows))
+        place = None if work is None else work / f"links-{corpus.name}-{key}.pharaoh"
         if place is not None and place.exists():
             known = read_links(place, base=0)
             if len(known) != len(corpus):

@@ -80,7 +80,8 @@ class TrainingSettings:
         lora: rank of low-rank adapters that are trained instead of the weights; 0 for the weights themselves.
         precision: "no", or "bf16" and "fp16" where the machine has them.
         links: the statistical model that links words, for objectives that need links.
-        mixed, upsample: see `Sampler`.
+        mixed: batches of all languages together instead of one language each; for comparison, as it does harm.
+        upsample: start small corpora again until the largest is through; else they pause until the next epoch.
         evaluate_every, checkpoint_every: in steps; 0 for ten times a run.
         patience: evaluations without a better one before training ends early; 0 for never.
         choose: the weights that are kept: "semantic" (the best by that criterion, or as "mlm" without parallel text),

@@ -1,5 +1,6 @@
 """Which words of translated sentences translate each other, by similarity or by statistics; label projection."""
 
+from isoglot.wordalign.align_words import align_words as align_words
 from isoglot.wordalign.linking import (
     check_linking as check_linking,
     link_text as link_text,

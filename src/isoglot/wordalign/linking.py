@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from isoglot.assignments import check_known
 from isoglot.encoders import SHARD, Encoder, WordVectors
 from isoglot.errors import ConfigError
 from isoglot.extras import require
 from isoglot.progress import Progress, silent
 from isoglot.spaces import unit_rows
+from isoglot.suggest import unknown
 from isoglot.wordalign.links import WordLinks
 from isoglot.wordalign.similarity import METHODS, word_align, word_scores
 from isoglot.wordalign.statistical import MODELS
@@ -35,7 +37,7 @@ def check_linking(method: str, settings: Mapping[str, Any]) -> None:
     >>> check_linking("hmm", {"null": 0.4})
     Traceback (most recent call last):
     ...
-    isoglot.errors.ConfigError: hmm has no setting 'null'; its settings: symmetrise, seed
+    isoglot.errors.ConfigError: hmm has no setting 'null'; known settings: seed, symmetrise
     """
     known: dict[str, Any]
     if method in METHODS:
@@ -46,12 +48,9 @@ def check_linking(method: str, settings: Mapping[str, Any]) -> None:
         if MODELS[method].stages:
             require("word-alignment", f"the model {method}")
     else:
-        raise ConfigError(
-            f"unknown word alignment {method!r}", remedy=f"one of: {', '.join(dict.fromkeys([*METHODS, *MODELS]))}"
-        )
+        raise unknown("word alignment", method, dict.fromkeys([*METHODS, *MODELS]))
+    check_known(settings, known, method)
     for name, value in settings.items():
-        if name not in known:
-            raise ConfigError(f"{method} has no setting {name!r}", remedy=f"its settings: {', '.join(known)}")
         kind, wanted = {
             str: ("a name", str),
             int: ("a whole number", numbers.Integral),

@@ -10,25 +10,32 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import shorten
 
 import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import ConfigError, FormatError, InputError
+from isoglot.notebook import html_table
 from isoglot.text import read_lines, write_lines
 
-__all__ = ["WordLinks", "check_links", "link_lines", "read_links", "write_links"]
+__all__ = ["Sentence", "WordLinks", "check_links", "link_lines", "read_links", "write_links"]
 
 Link = tuple[int, int]
+#: As text, whose words are separated by spaces, or as a list of words.
+Sentence = str | Sequence[str]
+
+#: Characters of links that a repr shows.
+_SHOWN = 60
 
 # Nine digits are more words than any line has, and keep junk of a thousand digits away from int().
 _ITEM = re.compile(r"([0-9]{1,9})([-p:])([0-9]{1,9})(?:/([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]{1,3})?))?")
 _SYNTAX = "items are i-j (sure), ipj or i:j (possible), perhaps with a score as in i-j/0.83"
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class WordLinks:
     """The links of one sentence pair: (source position, target position), counted from 0.
 
@@ -36,6 +43,7 @@ class WordLinks:
         sure: links that must be found.
         possible: further links that are right too; one that is also sure counts as sure.
         scores: how good a link is, for some or all of them; larger is better.
+        words: of the two sentences, where they are known; links of other words are equal all the same.
 
     >>> links = WordLinks({(0, 0), (1, 2)}, {(1, 1)}, {(0, 0): 0.9})
     >>> sorted(links.all), len(links)
@@ -47,6 +55,7 @@ class WordLinks:
     sure: frozenset[Link] = frozenset()
     possible: frozenset[Link] = frozenset()
     scores: Mapping[Link, float] = dataclasses.field(default_factory=dict, hash=False)
+    words: tuple[Sequence[str], Sequence[str]] | None = dataclasses.field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         sure, possible = _links(self.sure), _links(self.possible)
@@ -62,6 +71,37 @@ class WordLinks:
 
     def __len__(self) -> int:
         return len(self.sure) + len(self.possible)
+
+    def __iter__(self) -> Iterator[Link]:
+        """All links in order, sure and possible ones."""
+        return iter(sorted(self.all))
+
+    def __repr__(self) -> str:
+        (line,) = link_lines([self], base=0)
+        return f"WordLinks({shorten(line, _SHOWN, placeholder=' ...')!r})"
+
+    def _repr_html_(self) -> str:
+        names = []
+        for at, words in enumerate(self.words or ((), ())):
+            size = max(len(words), 1 + max((link[at] for link in self), default=-1))
+            names.append([*words, *map(str, range(len(words), size))])
+        marks = {link: "●" if link in self.sure else "○" for link in self}
+        rows = [[name, *(marks.get((i, j), "") for j in range(len(names[1])))] for i, name in enumerate(names[0])]
+        return html_table(f"{len(self)} word links", ["", *names[1]], rows)
+
+    def pairs(self, src: Sentence | None = None, tgt: Sentence | None = None) -> Iterator[tuple[str, str]]:
+        """The linked words, by default of the sentences that were aligned.
+
+        >>> list(WordLinks({(0, 1), (1, 0)}).pairs("red house", "maison rouge"))
+        [('red', 'rouge'), ('house', 'maison')]
+        """
+        if src is None or tgt is None:
+            if self.words is None:
+                raise InputError("these links do not know their words", remedy="give `src` and `tgt`")
+            src, tgt = self.words
+        sides = [side.split() if isinstance(side, str) else side for side in (src, tgt)]
+        check_links([self], [len(sides[0])], [len(sides[1])], "links")
+        return ((sides[0][i], sides[1][j]) for i, j in self)
 
     @property
     def all(self) -> frozenset[Link]:
@@ -85,6 +125,7 @@ class WordLinks:
             frozenset((j, i) for i, j in self.sure),
             frozenset((j, i) for i, j in self.possible),
             {(j, i): score for (i, j), score in self.scores.items()},
+            None if self.words is None else (self.words[1], self.words[0]),
         )
 
 

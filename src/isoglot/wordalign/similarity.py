@@ -8,7 +8,6 @@ a function of its own. `word_scores` tells what a method looks at, for a picture
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
@@ -17,7 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from isoglot.assignments import check_known
 from isoglot.errors import ConfigError, InputError, ShapeError
+from isoglot.suggest import choose
 from isoglot.wordalign.links import WordLinks
 from isoglot.wordalign.symmetrise import symmetrise
 from isoglot.wordalign.transport import (
@@ -235,20 +236,9 @@ METHODS: Mapping[str, WordAlignMethod] = MappingProxyType({row.name: row for row
 
 
 def _chosen(method: str, settings: Iterable[str]) -> WordAlignMethod:
-    if method not in METHODS:
-        raise ConfigError(f"unknown method {method!r}", where="method", remedy=_nearest(method, METHODS, "methods"))
-    known = METHODS[method].settings
-    for name in settings:
-        if name not in known:
-            remedy = _nearest(name, [*known, "null", "distortion"], "settings")
-            raise ConfigError(f"{method} has no setting {name!r}", where="settings", remedy=remedy)
-    return METHODS[method]
-
-
-def _nearest(name: str, known: Iterable[str], kind: str) -> str:
-    known = list(known)
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known {kind}: {', '.join(known)}"
+    chosen = choose("method", method, METHODS, where="method")
+    check_known(settings, [*chosen.settings, "null", "distortion"], method, where="settings")
+    return chosen
 
 
 def _similarities(S: npt.ArrayLike) -> Matrix:

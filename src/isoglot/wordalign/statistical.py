@@ -9,7 +9,6 @@ Each model is trained in both directions and the two are symmetrised.
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import shutil
 import subprocess
 import sys
@@ -19,8 +18,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from isoglot.errors import ConfigError, InputError, MissingExtraError
+from isoglot.errors import InputError, MissingExtraError
 from isoglot.progress import Progress, silent
+from isoglot.suggest import choose
 from isoglot.text import write_lines
 from isoglot.wordalign.links import WordLinks, read_links
 from isoglot.wordalign.symmetrise import check_symmetrisation, symmetrise as merge
@@ -103,13 +103,9 @@ def statistical_align(
     A pair with an empty sentence has no links. Words are compared as they are: lower-case them first if case is noise.
 
     >>> statistical_align([[], ["a"]], [["x"], []])
-    [WordLinks(sure=frozenset(), possible=frozenset(), scores={}), WordLinks(sure=frozenset(), possible=frozenset(), \
-scores={})]
+    [WordLinks(''), WordLinks('')]
     """
-    if model not in MODELS:
-        near = difflib.get_close_matches(model, MODELS, n=1)
-        remedy = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(MODELS)}"
-        raise ConfigError(f"unknown model {model!r}", where="model", remedy=remedy)
+    chosen = choose("model", model, MODELS, where="model")
     check_symmetrisation(symmetrise)
     _check_sentences(src, tgt)
     used = [number for number, (s, t) in enumerate(zip(src, tgt, strict=True)) if len(s) and len(t)]
@@ -119,8 +115,8 @@ scores={})]
     # Numbers stand for words: Thot takes the word "NULL" for its empty word, and eflomal's reader lower-cases words and
     # splits them at any white space.
     numbered = _numbered([src[number] for number in used]), _numbered([tgt[number] for number in used])
-    if MODELS[model].stages:
-        forward, backward = _thot(MODELS[model], *numbered, seed, used, progress)
+    if chosen.stages:
+        forward, backward = _thot(chosen, *numbered, seed, used, progress)
     else:
         forward, backward = _eflomal(*numbered, used, progress)
     for number, ahead, back in zip(used, forward, backward, strict=True):

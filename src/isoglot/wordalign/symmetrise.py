@@ -7,11 +7,11 @@ neighbours that one of them says.
 
 from __future__ import annotations
 
-import difflib
 import heapq
 from collections.abc import Collection
 
-from isoglot.errors import ConfigError, InputError
+from isoglot.errors import InputError
+from isoglot.suggest import choose
 
 __all__ = ["SYMMETRISATIONS", "symmetrise"]
 
@@ -65,10 +65,7 @@ def symmetrise(
 
 def check_symmetrisation(how: str) -> None:
     """Raise for an unknown name, with the nearest known one."""
-    if how not in SYMMETRISATIONS:
-        near = difflib.get_close_matches(how, SYMMETRISATIONS, n=1)
-        remedy = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(SYMMETRISATIONS)}"
-        raise ConfigError(f"unknown symmetrisation {how!r}", where="symmetrise", remedy=remedy)
+    choose("symmetrisation", how, SYMMETRISATIONS, where="symmetrise")
 
 
 def _grow(links: set[Link], either: set[Link], rows: list[int], columns: list[int]) -> None:

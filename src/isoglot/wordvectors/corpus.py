@@ -84,11 +84,7 @@ class CorpusSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_settings(self, otherwise="(-inf, inf)")
-        if self.min_count < 1 or self.max_words < 1:
-            raise ConfigError("min_count and max_words must be at least 1")
-        if self.seed < 0:
-            raise ConfigError(f"a seed is a number from 0 on, not {self.seed}")
+        check_settings(self, {"min_count": "[1, inf)", "max_words": "[1, inf)"})
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -225,7 +221,7 @@ def _vocabulary(counts: Sequence[Counter[str]], settings: CorpusSettings) -> tup
     if len(words) < 2:
         raise InputError(
             f"no vocabulary: fewer than two words occur at least {settings.min_count} times",
-            remedy="give more text, or lower --min-count",
+            remedy="give more text, or lower `min_count`",
         )
     return rows, words
 
@@ -259,7 +255,7 @@ def _encode(
                 raise InputError(
                     f"none of its words occurs at least {settings.min_count} times",
                     where=str(text.path),
-                    remedy="give more text, or lower --min-count",
+                    remedy="give more text, or lower `min_count`",
                 )
             line_totals.append(lines)
         array("q", [position]).tofile(starts_file)

@@ -7,8 +7,6 @@ with subword information". Settings are fastText's. How the loops differ from fa
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,12 +17,14 @@ import numpy.typing as npt
 from isoglot.checkpoints import Checkpoint
 from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
-from isoglot.settings import check_settings
+from isoglot.resumable import run_key
+from isoglot.settings import Limits, check_settings
 from isoglot.spaces import FloatMatrix, IntVector, fasttext_hash, ngrams
 from isoglot.threads import available_threads, run_blocks
+from isoglot.verified import digest_of_array
 from isoglot.wordvectors.corpus import Corpus
 
-__all__ = ["Training", "Translations", "run_key", "train"]
+__all__ = ["Training", "Translations", "train", "training_key"]
 
 #: Lines a worker takes at once; the learning rate and the randomness are set anew for each such block.
 _BLOCK = 250
@@ -32,6 +32,13 @@ _BLOCK = 250
 _TOGETHER = 1000
 #: Running words after which the state may be saved.
 _SLICE = 2_000_000
+_MODELS = ("skipgram", "cbow")
+_LIMITS: Limits = {
+    **dict.fromkeys(("dim", "window", "negatives", "epochs", "shortest", "bucket"), "[1, inf)"),
+    **dict.fromkeys(("rate", "sample"), "(0, inf)"),
+    "replace": "[0, 1]",
+    "model": _MODELS,
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,23 +78,12 @@ class Training:
     translate: bool = False
     seed: int = 0
 
-    models: ClassVar[tuple[str, ...]] = ("skipgram", "cbow")
+    models: ClassVar[tuple[str, ...]] = _MODELS
 
     def __post_init__(self) -> None:
-        check_settings(self, otherwise="(-inf, inf)")
-        if self.model not in self.models:
-            raise ConfigError(f"no model {self.model!r}", remedy=f"choose one of: {', '.join(self.models)}")
-        for name in ("dim", "window", "negatives", "epochs", "shortest", "bucket"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"{name} must be at least 1, not {getattr(self, name)}")
+        check_settings(self, _LIMITS)
         if self.longest < self.shortest:
             raise ConfigError(f"longest n-grams ({self.longest}) are shorter than the shortest ({self.shortest})")
-        if not 0 <= self.replace <= 1:
-            raise ConfigError(f"replace is a probability, not {self.replace}")
-        if not (self.rate > 0 and self.sample > 0):
-            raise ConfigError("rate and sample must be positive")
-        if self.seed < 0:
-            raise ConfigError(f"a seed is a number from 0 on, not {self.seed}")
         if self.translate and self.model != "cbow":
             raise ConfigError("translate needs the cbow model", remedy="set model=cbow")
 
@@ -144,7 +140,7 @@ def train(
         raise ConfigError("replace and translate need translation pairs within the vocabulary", remedy="give a lexicon")
     table = translations or Translations.of(len(corpus.words), np.zeros((0, 2), dtype=np.int64))
     part_starts, parts, rows = _parts(corpus, settings)
-    keeper = Checkpoint(None if checkpoint is None else Path(checkpoint), run_key(corpus, settings, translations))
+    keeper = Checkpoint(None if checkpoint is None else Path(checkpoint), training_key(corpus, settings, translations))
     state = _start(corpus, settings, rows, keeper)
     workers = available_threads(threads)
     arguments = _kernel_arguments(corpus, settings, table)
@@ -154,7 +150,7 @@ def train(
     whole = float(settings.epochs * corpus.total)
     if state.resumed and resumed is not None:
         epoch, part = divmod(state.resumed, slices)
-        resumed(f"training goes on in epoch {epoch + 1} of {settings.epochs}, at {part / slices:.0%}")
+        resumed(f"training resumes in epoch {epoch + 1} of {settings.epochs}, at {part / slices:.0%}")
     for step in range(state.resumed, settings.epochs * slices):
         epoch, part = divmod(step, slices)
         if part == 0 or step == state.resumed:
@@ -290,11 +286,8 @@ def _word_vectors(
     return vectors
 
 
-def run_key(corpus: Corpus, settings: Training, table: Translations | None) -> str:
+def training_key(corpus: Corpus, settings: Training, table: Translations | None) -> str:
     """Tells runs apart: the same texts, settings and translations give the same key."""
+    translated = None if table is None else [digest_of_array(table.starts), digest_of_array(table.rows)]
     facts = [corpus.facts.get("texts"), corpus.facts.get("settings"), dataclasses.asdict(settings)]
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
-    digest.update("\n".join(corpus.words).encode("utf-8", "surrogatepass"))
-    if table is not None:
-        digest.update(table.starts.tobytes() + table.rows.tobytes())
-    return digest.hexdigest()[:16]
+    return run_key(*facts, corpus.words, translated)

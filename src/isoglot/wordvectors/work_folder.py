@@ -9,18 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from safetensors.numpy import save_file
 
-from isoglot.errors import InputError
-from isoglot.files import atomic_path, remove_kept
+from isoglot.files import remove_kept
 from isoglot.lexicons import Lexicon
-from isoglot.manifests import TensorFile
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 from isoglot.text import read_text, segmenter
-from isoglot.verified import digest_of_array
+from isoglot.verified import keep_vectors, kept_vectors
 from isoglot.wordvectors.corpus import LONGEST_LINE, Corpus, CorpusSettings, TextFile
-from isoglot.wordvectors.training import Training, Translations, run_key, train
+from isoglot.wordvectors.training import Training, Translations, train, training_key
 
 __all__ = ["Cost", "Trained", "estimate", "remove_work", "train_texts", "translations_of"]
 
@@ -54,7 +51,7 @@ def train_texts(
     corpus = Corpus.build(texts, folder / _CORPUS, corpus_settings, progress=progress)
     needs_pairs = settings.replace > 0 or settings.translate
     table = translations_of(corpus, lexicons or {}) if needs_pairs else None
-    key = run_key(corpus, settings, table)
+    key = training_key(corpus, settings, table)
     finished = folder / _VECTORS
     vectors = _finished(finished, key)
     if vectors is not None:
@@ -70,8 +67,7 @@ def train_texts(
         progress=progress,
         resumed=tell,
     )
-    with atomic_path(finished, own=True) as temporary:
-        save_file({"vectors": vectors}, temporary, metadata={"key": key, "sha256": digest_of_array(vectors)})
+    keep_vectors(finished, vectors, {"key": key})
     return Trained(corpus, vectors, time.perf_counter() - started)
 
 
@@ -156,10 +152,5 @@ def _rows_of(corpus: Corpus, lang: str) -> dict[str, int]:
 
 
 def _finished(path: Path, key: str) -> FloatMatrix | None:
-    try:
-        file = TensorFile.read(path)
-        vectors: FloatMatrix = file.take("vectors")
-    except InputError:
-        return None  # absent or damaged: trained again
-    known = file.metadata.get("key") == key and file.metadata.get("sha256") == digest_of_array(vectors)
-    return vectors if known else None
+    found = kept_vectors(path)
+    return found[0] if found is not None and found[1].get("key") == key else None  # else it is trained again

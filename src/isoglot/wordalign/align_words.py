@@ -1,0 +1,89 @@
+"""`align_words`: which words of two sentences translate each other, in one call."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from isoglot.encoders import AlignedEncoder, Encoder, is_aligned_folder
+from isoglot.errors import ConfigError, InputError
+from isoglot.progress import Progress, silent
+from isoglot.wordalign.linking import check_linking, link_text
+from isoglot.wordalign.links import Sentence, WordLinks
+from isoglot.wordalign.similarity import METHODS
+from isoglot.wordalign.statistical import statistical_align
+
+__all__ = ["align_words"]
+
+
+def align_words(
+    src: Sentence | Sequence[Sentence],
+    tgt: Sentence | Sequence[Sentence],
+    *,
+    encoder: str | Path | Encoder | AlignedEncoder | None = None,
+    method: str = "itermax",
+    layer: str | int | None = None,
+    progress: Progress = silent,
+    **settings: Any,
+) -> WordLinks | list[WordLinks]:
+    """The links of one sentence pair, or for lists of sentences a list of them.
+
+    Args:
+        src, tgt: a sentence each, as text, whose words are separated by spaces, or as a list of words; or a list of
+            such sentences each. Texts without any space in a list are the words of one sentence.
+        encoder: a name or folder, see `Encoder`; an encoder; or one that is aligned across two languages, of which the
+            first is that of `src`.
+        method: by similarity (`isoglot.wordalign.METHODS`), or a statistical model (`MODELS`, such as "hmm"), which
+            needs no encoder but many sentences, as it learns from these very ones.
+        layer: of the encoder, if it is given by name; see `Encoder`.
+        settings: of the method, such as `null=0.4`.
+
+    >>> align_words(["a b", "b", "a"], ["x y", "y", "x"], method="ibm1")
+    [WordLinks('0-0 1-1'), WordLinks('0-0'), WordLinks('0-0')]
+    """
+    check_linking(method, settings)
+    single = _is_sentence(src) and _is_sentence(tgt)
+    sides = [[_words(side)] if single else [_words(sentence) for sentence in side] for side in (src, tgt)]
+    if len(sides[0]) != len(sides[1]):
+        raise InputError(f"{len(sides[0]):,} source sentences but {len(sides[1]):,} target sentences")
+    if method in METHODS:
+        links = link_text(_encoders(encoder, layer), *sides, method, progress=progress, **settings)
+    elif encoder is not None or layer is not None:
+        raise ConfigError(f"{method} takes no encoder", remedy="leave out `encoder` and `layer`")
+    elif single:
+        remedy = "give many sentence pairs, or a method that takes an `encoder`, such as itermax"
+        raise InputError(f"{method} learns from the sentences: one pair is too few", remedy=remedy)
+    else:
+        links = statistical_align(*sides, method, progress=progress, **settings)
+    found = [dataclasses.replace(one, words=words) for one, words in zip(links, zip(*sides, strict=True), strict=True)]
+    return found[0] if single else found
+
+
+def _is_sentence(side: Sentence | Sequence[Sentence]) -> bool:
+    words = all(isinstance(one, str) and one.split() == [one] for one in side)
+    return isinstance(side, str) or (len(side) > 0 and words)
+
+
+def _words(sentence: Sentence) -> list[str]:
+    return sentence.split() if isinstance(sentence, str) else list(sentence)
+
+
+def _encoders(
+    encoder: str | Path | Encoder | AlignedEncoder | None, layer: str | int | None
+) -> tuple[Encoder, Encoder]:
+    """One for each side."""
+    if encoder is None:
+        remedy = "give `encoder`, or a statistical `method` such as hmm"
+        raise ConfigError("words are aligned by the vectors of an encoder", remedy=remedy)
+    if isinstance(encoder, str | Path) and is_aligned_folder(Path(encoder)):
+        encoder = AlignedEncoder.load(encoder)
+    if isinstance(encoder, str | Path):
+        encoder = Encoder(encoder, layer=layer)
+    elif layer is not None:
+        raise ConfigError("this encoder has its own layer", where="layer", remedy="leave out `layer`")
+    if isinstance(encoder, AlignedEncoder):
+        src, tgt = encoder.languages
+        return encoder.encoder_of(src), encoder.encoder_of(tgt)
+    return encoder, encoder
