@@ -21,6 +21,7 @@ from isoglot.pipelines import (
 )
 from isoglot.pipelines.contextual import search_sentences, split_text
 from isoglot.pipelines.contextual_pairs import extract_pairs
+from isoglot.report import write_table_page
 from isoglot.reproductions.density import table1 as contextual_tables
 from isoglot.reproductions.density.table1 import (
     Variant,
@@ -33,7 +34,6 @@ from isoglot.reproductions.density.table1_report import (
     evaluation_rows,
     retrieval_rows,
     word_alignment_rows,
-    write_tables_page,
 )
 from isoglot.spaces import Space, parse_occurrence
 from isoglot.tasks import WmtSegment, cbli
@@ -250,21 +250,21 @@ def test_retrieval_table_is_kept_and_shown(tiny_folder, parallel, tmp_path, refu
 
     settings = {"languages": ["xx", "yy"], "variants": VARIANTS, "train": 300, "test": 100, "load": load}
     rows = retrieval_table(str(tiny_folder), tmp_path, **settings)
-    assert [(row["language"], row["variant"]) for row in rows] == [
+    assert [(row.language, row.variant) for row in rows] == [
         (lang, name) for lang in ("xx", "yy") for name in ("plain", "words")
     ]
-    assert rows[0]["after"]["P@1 csls"]["value"] > rows[0]["before"]["P@1 csls"]["value"] + 0.3
-    assert rows[0]["after"]["P@1 csls"]["n"] == 100
+    assert rows[0].after["P@1 csls"].value > rows[0].before["P@1 csls"].value + 0.3
+    assert rows[0].after["P@1 csls"].n == 100
     head, shown = retrieval_rows(rows)
     assert head == ["alignment", "xx", "yy", "mean"]
     assert [row[0] for row in shown] == ["as it comes", "plain", "words"]
-    value = rows[0]["after"]["P@1 csls"]["value"]
+    value = rows[0].after["P@1 csls"].value
     assert shown[1][1:] == [f"{value:.3f}"] * 3
-    assert shown[0][1] == f"{rows[0]['before']['P@1 csls']['value']:.3f}"
-    assert retrieval_rows([row for row in rows if row["variant"] == "plain" or row["language"] == "xx"])[1][2][2] == "-"
+    assert shown[0][1] == f"{rows[0].before['P@1 csls'].value:.3f}"
+    assert retrieval_rows([row for row in rows if row.variant == "plain" or row.language == "xx"])[1][2][2] == "-"
 
     refuse(*ALL_WORK)
-    assert retrieval_table(str(tiny_folder), tmp_path, **settings) == json.loads(json.dumps(rows))
+    assert retrieval_table(str(tiny_folder), tmp_path, **settings) == rows
     assert asked == ["xx", "yy"] * 2
     for other in ({"seed": 1}, {"test": 99}, {"variants": [dataclasses.replace(VARIANTS[0], method="cca")]}):
         with pytest.raises(AssertionError, match="Encoder was called again"):
@@ -296,19 +296,19 @@ def test_word_alignment_table_is_kept_and_shown(tiny_folder, parallel, gold, tmp
     settings = {"models": ["ibm1"], "aligned": taught}
     rows = word_alignment_table(str(tiny_folder), gold, tmp_path, **settings)
     expected = [(kind, method) for kind in ("as it comes", "aligned") for method in METHODS] + [("statistical", "ibm1")]
-    assert [(row["kind"], row["method"]) for row in rows] == expected
-    figures = {(row["kind"], row["method"]): row["F1"]["value"] for row in rows}
+    assert [(row.kind, row.method) for row in rows] == expected
+    figures = {(row.kind, row.method): row.figures["F1"].value for row in rows}
     assert figures["aligned", "itermax"] > figures["as it comes", "itermax"] + 0.2
-    assert all(row["F1"]["n"] == 30 and "AER" in row for row in rows)
+    assert all(row.figures["F1"].n == 30 and "AER" in row.figures for row in rows)
     head, shown = word_alignment_rows(rows)
     assert head == ["method", "vectors", "demo F1", "demo AER"]
-    assert shown[0][:3] == ["intersection", "as it comes", f"{rows[0]['F1']['value']:.3f}"]
+    assert shown[0][:3] == ["intersection", "as it comes", f"{rows[0].figures['F1'].value:.3f}"]
 
     with pytest.MonkeyPatch.context() as patch:
         for name in ALL_WORK:
             patch.setattr(contextual_tables, name, lambda *_, **__: pytest.fail("computed again"))
         again = word_alignment_table(str(tiny_folder), gold, tmp_path, **settings)
-    assert again == json.loads(json.dumps(rows))
+    assert again == rows
 
     # Other gold, which is what another --base gives, or another text to learn from is another row.
     refuse("statistical_align", "align_encoder", "link_words")
@@ -321,7 +321,7 @@ def test_word_alignment_table_is_kept_and_shown(tiny_folder, parallel, gold, tmp
             str(tiny_folder), gold, tmp_path, models=["ibm1"], aligned={"demo": part(parallel.text, 0, 50)}
         )
     without = word_alignment_table(str(tiny_folder), gold, tmp_path, models=[])
-    assert [row["kind"] for row in without] == ["as it comes"] * len(METHODS)
+    assert [row.kind for row in without] == ["as it comes"] * len(METHODS)
 
 
 def test_a_model_that_is_not_installed_is_a_row_too(tiny_folder, gold, tmp_path, monkeypatch):
@@ -332,7 +332,7 @@ def test_a_model_that_is_not_installed_is_a_row_too(tiny_folder, gold, tmp_path,
 
     monkeypatch.setattr(contextual_tables, "statistical_align", missing)
     rows = word_alignment_table(str(tiny_folder), gold, tmp_path, models=["ibm1"])
-    assert "pip install" in rows[-1]["missing"]
+    assert "pip install" in rows[-1].missing
     assert word_alignment_rows(rows)[1][-1] == ["ibm1", "statistical", "-", "-"]
     assert not list((tmp_path / "runs").glob("*ibm1*"))
 
@@ -366,19 +366,19 @@ def test_evaluation_table_is_kept_and_shown(tiny_folder, parallel, tmp_path, ref
     write_wmt(tmp_path / "wmt", segments)
     settings = {"pairs": ["north-south"], "lines": TAUGHT, "load": lambda _: part(parallel.text, 0, TAUGHT)}
     rows = evaluation_table(str(tiny_folder), tmp_path / "wmt", tmp_path / "out", **settings)
-    assert [(row["remapped"], row["ngram"]) for row in rows] == [(False, 1), (False, 2), (True, 1), (True, 2)]
-    assert rows[2]["Pearson"]["value"] > max(0.5, rows[0]["Pearson"]["value"])
-    assert rows[0]["segments"] == rows[0]["Pearson"]["n"] == 40
+    assert [(row.remapped, row.ngram) for row in rows] == [(False, 1), (False, 2), (True, 1), (True, 2)]
+    assert rows[2].figures["Pearson"].value > max(0.5, rows[0].figures["Pearson"].value)
+    assert rows[0].segments == rows[0].figures["Pearson"].n == 40
     head, shown = evaluation_rows(rows)
     assert len(head) == len(shown[0]) == 5
     assert [row[:3] for row in shown] == [
         ["north-south", ngram, when] for when in ("before", "after") for ngram in ("1", "2")
     ]
-    assert shown[2][3].startswith(f"{rows[2]['Pearson']['value']:.3f} (")
+    assert shown[2][3].startswith(f"{rows[2].figures['Pearson'].value:.3f} (")
 
     refuse(*ALL_WORK)
     again = evaluation_table(str(tiny_folder), tmp_path / "wmt", tmp_path / "out", **settings)
-    assert again == json.loads(json.dumps(rows))
+    assert again == rows
     # Other judgements under the same name are other rows.
     write_wmt(tmp_path / "other", [dataclasses.replace(one, human=one.human + 0.1) for one in segments])
     with pytest.raises(AssertionError, match="Encoder was called again"):
@@ -389,7 +389,7 @@ def test_evaluation_table_is_kept_and_shown(tiny_folder, parallel, tmp_path, ref
 def test_the_page_holds_the_table(tmp_path, first):
     pytest.importorskip("plotly")
     table = ([first, "de", "mean"], [["as it <comes>", "0.100", "0.100"], ["procrustes", "-", "0.250"]])
-    write_tables_page(
+    write_table_page(
         tmp_path / "report.html", "Figures", "tiny", table, lead="What was measured.", settings={"rows": 2}
     )
     page = (tmp_path / "report.html").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""`isoglot reproduce`: a paper's experiments, run again, with its claims marked shown or not shown."""
+"""`isoglot reproduce`: a paper's experiments, run again, with its claims marked shown, contradicted or undecided."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ app = typer.Typer(no_args_is_help=True, context_settings={"help_option_names": [
 
 @app.callback()
 def reproduce() -> None:
-    """Run a paper's experiments again and write a page with its claims, each shown or not shown."""
+    """Run a paper's experiments again and write a page with its claims: shown, contradicted or undecided."""
 
 
 @app.command("density")
@@ -49,6 +49,7 @@ def density(
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.outputs import claim
     from isoglot.files import atomic_path
+    from isoglot.reproductions.claims import claim_table
     from isoglot.reproductions.density.claims import findings
     from isoglot.reproductions.density.report import write_density_page
     from isoglot.reproductions.density.simulation import FULL, QUICK, run_grid
@@ -82,8 +83,7 @@ def density(
     if json:
         print_json(record)
         return
-    rows = [[claim.claim, claim.verdict, claim.numbers] for claim in found.claims]
-    table("Zhao & Eger 2022, simulation", ["the paper says", "here", "numbers"], rows)
+    table("Zhao & Eger 2022, simulation", *claim_table(found.claims))
     say(f"written: {output / 'density.json'}, {output / 'report.html'}")
 
 

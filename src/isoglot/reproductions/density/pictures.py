@@ -9,7 +9,7 @@ import numpy as np
 
 from isoglot.report import Section, escape, percent, plot, table
 
-__all__ = ["claims_section", "curves_section", "languages_section", "overlaps_section", "suite_section"]
+__all__ = ["curves_section", "languages_section", "overlaps_section", "suite_section"]
 
 #: Colour and line of each alignment: linear ones solid, non-linear ones dashed; with pairs in the source's colour.
 _LOOKS = {
@@ -20,13 +20,6 @@ _LOOKS = {
     "GAN-Real-NVP": ("--tgt", "dash"),
 }
 _BARE = {"showticklabels": False, "zeroline": False, "ticks": ""}
-
-
-def claims_section(claims: Sequence[Mapping[str, Any]]) -> Section:
-    """Each claim with its verdict and numbers."""
-    rows = [[claim["claim"], claim["verdict"], claim["numbers"]] for claim in claims]
-    lead = "Claims of the paper about its simulation, and what came out here. Intervals are over simulated pairs."
-    return Section("Claims", table(["the paper says", "here", "numbers"], rows), lead)
 
 
 def languages_section(pictures: Sequence[tuple[str, Any, Any]]) -> Section:
