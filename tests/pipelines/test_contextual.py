@@ -139,7 +139,7 @@ def test_aligned_on_some_lines_and_tested_on_the_others(tiny, parallel, level):
 
 def test_without_lines_held_out_there_are_no_figures(tiny, parallel):
     outcome = align_and_test(tiny, part(parallel.text, 0, 80), Procrustes(), held_out=0)
-    assert (outcome.before, outcome.after, outcome.learned) == ((), (), 80)
+    assert (outcome.before, outcome.after, outcome.learned) == ([], [], 80)
 
 
 def test_links_must_fit_the_whole_text(tiny, parallel):

@@ -21,8 +21,8 @@ _LOOKS = {"WordOT": ("--src", "dash"), "best": ("--tgt", "solid")}
 
 def mean_rows(records: Sequence[FinetuneRow], score: str = "csls") -> Table:
     """One row per method: mean P@1 towards the target over each group of languages, what the target kept, minutes."""
-    groups = [group for group in GROUPS if any(record.group(group) for record in records)]
-    languages = {group: {lang for record in records for lang in record.group(group)} for group in groups}
+    groups = [group for group in GROUPS if any(record.groups[group] for record in records)]
+    languages = {group: {lang for record in records for lang in record.groups[group]} for group in groups}
     target = [name for name in TARGET if any(name in record.target for record in records)]
     rows = [
         [
@@ -40,10 +40,10 @@ def mean_rows(records: Sequence[FinetuneRow], score: str = "csls") -> Table:
 
 def language_rows(records: Sequence[FinetuneRow], group: str = "trained", score: str = "csls") -> Table:
     """One row per method, one column per language: P@1 towards the target, and the mean."""
-    languages = list(dict.fromkeys(lang for record in records for lang in record.group(group)))
+    languages = list(dict.fromkeys(lang for record in records for lang in record.groups[group]))
     rows = []
     for record in records:
-        own = record.group(group)
+        own = record.groups[group]
         if own:
             values = [own[lang][score].to_target if lang in own else None for lang in languages]
             rows.append([_name(record), *map(decimals, values), decimals(mean(record, group, score, languages))])
@@ -52,7 +52,7 @@ def language_rows(records: Sequence[FinetuneRow], group: str = "trained", score:
 
 def mean(record: FinetuneRow, group: str, score: str, languages: Collection[str]) -> float | None:
     """Of P@1 towards the target over these languages; None unless all were measured: other means do not compare."""
-    own = record.group(group)
+    own = record.groups[group]
     if not languages or not own.keys() >= set(languages):
         return None
     return sum(own[lang][score].to_target for lang in languages) / len(languages)
@@ -97,7 +97,7 @@ def _curve(records: Sequence[FinetuneRow]) -> str:
         if len(own) < 2:
             continue
         for group, style in (("trained", dash), ("unseen", "dot")):
-            values = [mean(record, group, "csls", own[0].group(group)) for record in own]
+            values = [mean(record, group, "csls", own[0].groups[group]) for record in own]
             name = f"{variant}, {GROUPS[group]}"
             spoken.append(f"{name}: " + ", ".join(percent(value or 0) for value in values))
             traces.append(

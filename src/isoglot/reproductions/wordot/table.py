@@ -94,24 +94,17 @@ class TrainingFacts:
 
 @dataclasses.dataclass(frozen=True)
 class FinetuneRow:
-    """One way: sentences found in the languages trained on, in others and in another domain, and what the target kept.
+    """One way to train, and the sentences found with it in the groups "trained", "unseen" and "others".
 
     `target`: sentences of the target found by two thirds of their words, and word similarity.
     """
 
     variant: str
     lines: int | None
-    trained: Group
-    unseen: Group
-    others: Group
+    groups: Mapping[str, Group]
     target: Mapping[str, float] = dataclasses.field(default_factory=dict)
     training: TrainingFacts | None = None
     seconds: float = 0.0
-
-    def group(self, name: str) -> Group:
-        """The named group of languages."""
-        found: Group = getattr(self, name)
-        return found
 
 
 def variants(lines: int, curve: Sequence[int]) -> list[Variant]:
@@ -193,7 +186,7 @@ def finetune_table(
     groups = {
         name: {lang: splits[lang].test for lang in langs} for name, langs in (("trained", trained), ("unseen", unseen))
     }
-    tests = _Tests({**groups, "others": dict(others or {})}, seed)
+    tests = _Tests({**groups, "others": others or {}}, seed)
     most = max(one.lines for one in chosen)
     bare = Encoder(encoder, cache=output / "cache", progress=progress)
     base = [bare.model.fingerprint(), [[text_key(one.test), text_key(one.train)] for one in splits.values()], seed]
@@ -245,7 +238,7 @@ class _Tests:
             }
             for group, texts in self.groups.items()
         }
-        return FinetuneRow(name, lines, **found, target=self._target(encoder), training=training)
+        return FinetuneRow(name, lines, found, self._target(encoder), training)
 
     def retrieval(self, X: FloatMatrix, Y: FloatMatrix, text: ParallelText) -> dict[str, Found]:
         """By cosine and by CSLS."""
@@ -288,7 +281,7 @@ def _mapped(
                 src, tgt = aligned.languages
                 X, Y = aligned.sentences(one.src, src), aligned.sentences(one.tgt, tgt)
                 found[group][lang] = tests.retrieval(X, Y, one)
-    return FinetuneRow("Procrustes maps", lines, **found)
+    return FinetuneRow("Procrustes maps", lines, found)
 
 
 def _trained(
