@@ -21,7 +21,7 @@ from isoglot.report.language_bars import (
 from isoglot.report.maps import LanguageMap as LanguageMap, draw_map as draw_map, maps_section as maps_section
 from isoglot.report.page import Section as Section, render_page as render_page
 from isoglot.report.picture_file import check_picture as check_picture, write_picture as write_picture
-from isoglot.report.plots import plot as plot
+from isoglot.report.plots import line as line, plot as plot, whiskers as whiskers
 from isoglot.report.provenance import DataSource as DataSource, provenance_section as provenance_section
 from isoglot.report.tables import (
     Table as Table,

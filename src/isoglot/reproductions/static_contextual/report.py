@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 import isoglot
-from isoglot.report import Report, Section, Table, decimals, escape, plot, table, table_section, write_report
+from isoglot.report import Report, Section, Table, decimals, escape, plot, table, table_section, whiskers, write_report
 from isoglot.reproductions.claims import Claim, claim_table
 from isoglot.reproductions.static_contextual.claims import PAPER, mean_retrieval, mean_translation
 from isoglot.reproductions.static_contextual.findings import EncoderRow, Findings
@@ -127,7 +127,8 @@ def write_static_page(path: str | Path, found: Findings) -> None:
             "The paper's claims",
             table(*claim_table(found.claims)) + _differences(found.claims),
             "Shown: the 95% interval (Student's t) of the difference over seeds lies above zero; contradicted: below. "
-            "P@1 are means over languages and both directions. The paper's are of XLM-R, more languages and other dictionaries.",
+            "P@1 are means over languages and both directions. The paper's are of XLM-R, more languages and other "
+            "dictionaries.",
         ),
         Section("The encoder", table(["", ""], _encoder_facts(found)), "Where everything starts."),
         table_section(
@@ -212,19 +213,13 @@ def _differences(claims: Sequence[Claim]) -> str:
     if not known:
         return ""
     means = [100 * fmean(one.differences) for one in known]
-    ends = [one.interval or (fmean(one.differences),) * 2 for one in known]
+    ends = [[100 * end for end in one.interval or (fmean(one.differences),) * 2] for one in known]
     trace = {
         "type": "scatter",
         "mode": "markers",
         "x": means,
         "y": [escape(one.claim) for one in known],
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [100 * high - mean for (_, high), mean in zip(ends, means, strict=True)],
-            "arrayminus": [mean - 100 * low for (low, _), mean in zip(ends, means, strict=True)],
-            "color": "--src",
-        },
+        "error_x": whiskers(means, ends, color="--src"),
         "marker": {"color": "--src", "size": 9},
         "hovertemplate": "%{x:+.1f} points<extra></extra>",
     }

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import isoglot
-from isoglot.report import Report, Section, Table, decimals, escape, percent, plot, table_section, write_report
+from isoglot.report import Report, Section, Table, decimals, line, percent, plot, table_section, write_report
 from isoglot.reproductions.wordot.table import FinetuneRow
 
 __all__ = ["language_rows", "mean_rows", "write_finetune_page"]
@@ -100,18 +100,8 @@ def _curve(records: Sequence[FinetuneRow]) -> str:
             values = [mean(record, group, "csls", own[0].groups[group]) for record in own]
             name = f"{variant}, {GROUPS[group]}"
             spoken.append(f"{name}: " + ", ".join(percent(value or 0) for value in values))
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines+markers",
-                    "name": escape(name),
-                    "x": [record.lines for record in own],
-                    "y": [None if value is None else 100 * value for value in values],
-                    "line": {"color": colour, "dash": style},
-                    "marker": {"color": colour, "size": 6},
-                    "hovertemplate": "%{y:.1f}%<extra>" + escape(name) + "</extra>",
-                }
-            )
+            shares = [None if value is None else 100 * value for value in values]
+            traces.append(line(name, [record.lines for record in own], shares, colour, style))
     if not traces:
         return ""
     layout = {
