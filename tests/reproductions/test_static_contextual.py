@@ -15,6 +15,7 @@ from isoglot.errors import ConfigError
 from isoglot.lexicons import Lexicon
 from isoglot.reproductions.static_contextual import stages as recipe, words
 from isoglot.reproductions.static_contextual.claims import claims_of
+from isoglot.reproductions.static_contextual.findings import EncoderRow, SentenceFigure, StaticRow, WordFigure
 from isoglot.reproductions.static_contextual.plan import Experiment, Trials
 from isoglot.reproductions.static_contextual.report import (
     encoder_rows,
@@ -90,33 +91,33 @@ def done(experiment, tests, tmp_path_factory):
 
 def test_all_stages_have_figures(done):
     document, folder = done
-    assert [(row["method"], row["seed"]) for row in document["static"]] == [
+    assert [(row.method, row.seed) for row in document.static] == [
         ("x2static", 0),
         ("x2static", 1),
         ("aggregate", 0),
     ]
-    for row in document["static"]:
-        assert set(row["bli"]) == {"as distilled", "normalised", "aligned"}
-        assert all(0 <= one["different"] <= 1 for state in row["bli"].values() for one in state["de"].values())
-        for state in row["bli"].values():
+    for row in document.static:
+        assert set(row.bli) == {"as distilled", "normalised", "aligned"}
+        assert all(0 <= one.different <= 1 for state in row.bli.values() for one in state["de"].values())
+        for state in row.bli.values():
             assert set(state["de"]) == {"en-de", "de-en"}
-            assert all(0 <= one["interval"][0] <= one["value"] <= 1 and one["n"] > 50 for one in state["de"].values())
-        assert row["similarity"]["as distilled"]["known"]["n"] > 5
-        assert row["choices"]["de"]["induction"]["pairs"] > 0
-    asked = {one["n"] for row in document["static"] for state in row["bli"].values() for one in [state["de"]["en-de"]]}
+            assert all(0 <= one.interval[0] <= one.value <= 1 and one.n > 50 for one in state["de"].values())
+        assert row.similarity["as distilled"]["known"].n > 5
+        assert row.choices["de"]["induction"]["pairs"] > 0
+    asked = {one.n for row in document.static for state in row.bli.values() for one in [state["de"]["en-de"]]}
     assert len(asked) == 1  # all methods have the same words
     objectives = ["start", *(["mlm", "static-mse", "static-dcca"] * 2)]
-    assert [row["objective"] for row in document["encoders"]] == objectives
-    for row in document["encoders"]:
-        assert set(row["retrieval"]["de"]) == {"cosine", "csls"}
-        assert set(row["words"]["de"]) == {"en-de", "de-en"}
-        if row["seed"] is not None:
-            assert row["training"]["steps"] == 2
-            assert row["training"]["after"]["mlm"] > 0
-    assert document["skipped"] == {}
-    assert document["encoder"]["static_layer"] == "1"
+    assert [row.objective for row in document.encoders] == objectives
+    for row in document.encoders:
+        assert set(row.retrieval["de"]) == {"cosine", "csls"}
+        assert set(row.words["de"]) == {"en-de", "de-en"}
+        if row.seed is not None:
+            assert row.training["steps"] == 2
+            assert row.training["after"]["mlm"] > 0
+    assert document.skipped == {}
+    assert document.encoder.static_layer == "1"
     assert not list(folder.glob("models/*/training/checkpoints"))
-    json.dumps(document, allow_nan=False)
+    json.dumps(document.record(), allow_nan=False)
 
 
 def test_a_finished_run_is_only_read(done, experiment, tests, monkeypatch):
@@ -124,7 +125,8 @@ def test_a_finished_run_is_only_read(done, experiment, tests, monkeypatch):
     for name in ("fine_tune", "tatoeba", "encode_words", "translated_words"):
         monkeypatch.setattr(recipe, name, lambda *given, **named: pytest.fail("made again"))
     again = recipe.static_contextual(experiment, tests, folder)
-    assert json.dumps(again) == json.dumps(document)
+    assert again == document
+    assert json.dumps(again.record()) == json.dumps(document.record())
 
 
 def test_other_vectors_induce_dictionaries_and_teach(done, experiment, tests, tmp_path, monkeypatch):
@@ -137,12 +139,12 @@ def test_other_vectors_induce_dictionaries_and_teach(done, experiment, tests, tm
     monkeypatch.setattr(recipe, "METHODS", ("aggregate",))
     other = dataclasses.replace(experiment, aligning=aligning, towards=str(teacher), seeds=1)
     document = recipe.static_contextual(other, tests, tmp_path)
-    assert document["static"][0]["choices"]["de"]["induction"]["on"] == "other vectors"
-    assert document["experiment"]["towards"] == teacher.name
-    (row,) = (one for one in document["encoders"] if one["objective"] == "static-dcca")
+    assert document.static[0].choices["de"]["induction"]["on"] == "other vectors"
+    assert document.experiment["towards"] == teacher.name
+    (row,) = (one for one in document.encoders if one.objective == "static-dcca")
     (log,) = tmp_path.glob("models/static-dcca-seed0-*/training/recipe.json")
     assert json.loads(log.read_text())["static"] == dict.fromkeys(experiment.texts, str(teacher))
-    assert row["training"]["steps"] == 2
+    assert row.training["steps"] == 2
 
 
 def test_vectors_of_other_languages_induce_nothing(experiment, tmp_path):
@@ -179,20 +181,14 @@ def test_tables_and_page(done, tmp_path):
 def static_row(method, seed, **states):
     """Every P@1 of a state is one number, and a tenth of it for words of another form; there are none to German."""
     figures = {
-        state: {
-            "de": {"en-de": {"value": value, "different": None}, "de-en": {"value": value, "different": value / 10}}
-        }
+        state: {"de": {"en-de": WordFigure(value), "de-en": WordFigure(value, different=value / 10)}}
         for state, value in states.items()
     }
-    return {"method": method, "seed": seed, "bli": {"as distilled": {}, "normalised": {}, "aligned": {}} | figures}
+    return StaticRow(method, seed, {}, {}, {"as distilled": {}, "normalised": {}, "aligned": {}} | figures, {})
 
 
 def encoder_row(objective, seed, value):
-    return {"objective": objective, "seed": seed, "retrieval": {"de": {"cosine": {"both": value}}}}
-
-
-def verdicts(static, encoders):
-    return [one.verdict for one in claims_of({"static": static, "encoders": encoders})]
+    return EncoderRow(objective, seed, {"de": {"cosine": SentenceFigure(value)}})
 
 
 def test_claims_go_by_the_interval_over_seeds():
@@ -210,30 +206,32 @@ def test_claims_go_by_the_interval_over_seeds():
             encoder_row("static-mse", seed, mse),
             encoder_row("static-dcca", seed, dcca),
         ]
-    found = claims_of({"static": static, "encoders": encoders})
+    found = claims_of(static, encoders)
     assert [one.verdict for one in found] == [
         "shown",
-        "not shown: the opposite",
+        "contradicted",
         "shown",
-        "not shown: the opposite",
+        "contradicted",
         "shown",
-        "not shown",
-        "not shown",
+        "undecided",
+        "undecided",
         "shown",
     ]
     assert found[2].differences == pytest.approx((0.01, 0.011, 0.012))
     assert found[0].differences == pytest.approx((0.1, 0.11, 0.12))
-    assert found[0].numbers == "0.210 against 0.100, difference +0.110 (+0.085 to +0.135, 3 seeds)"
-    assert found[6].shown is False
-    assert found[7].more == pytest.approx(0.31)
+    assert found[0].numbers == "0.210 against 0.100, difference +0.110 (95% +0.085 to +0.135 over 3 runs)"
+    assert found[6].shown is None
+    assert found[7].numbers.startswith("0.310 against 0.107,")
 
 
 def test_claims_that_cannot_be_told():
     static = [static_row("x2static", 4, **{"as distilled": 0.2}), static_row("aggregate", 4, **{"as distilled": 0.1})]
-    found = verdicts(static, [])
-    assert (found[0], found[2]) == ("cannot be told from one seed",) * 2
+    claims = claims_of(static, [])
+    found = [one.verdict for one in claims]
+    assert (found[0], found[2]) == ("undecided",) * 2
     assert {found[1], *found[3:]} == {"not tested"}
-    assert claims_of({"static": static, "encoders": []})[1].record()["shown"] is None
+    assert claims[0].numbers.endswith("(one run)")
+    assert claims[1].record()["shown"] is None
 
 
 def test_an_encoder_without_a_head_is_told(experiment, headless_folder):
@@ -247,9 +245,9 @@ def test_an_encoder_without_a_head_is_told(experiment, headless_folder):
 def test_teachers_are_tested_by_themselves(done, experiment, tests):
     """Against the same computed by hand."""
     document, folder = done
-    assert [row["seed"] for row in document["teachers"]] == [0, 1]
-    row = document["teachers"][1]
-    spaces = {lang: Space.load(folder / "aligned" / row["vectors"] / f"{lang}.safetensors") for lang in ("en", "de")}
+    assert [row.seed for row in document.teachers] == [0, 1]
+    row = document.teachers[1]
+    spaces = {lang: Space.load(folder / "aligned" / row.vectors / f"{lang}.safetensors") for lang in ("en", "de")}
     sides = []
     for lang, side in (("de", tests.sentences["de"].src), ("en", tests.sentences["de"].tgt)):
         known = [[word for word in line.split() if word in spaces[lang]] for line in side]
@@ -257,7 +255,7 @@ def test_teachers_are_tested_by_themselves(done, experiment, tests):
         sides.append(np.array([np.mean([spaces[lang].vector(word) for word in line], axis=0) for line in known]))
     X, Y = (side / np.linalg.norm(side, axis=1, keepdims=True) for side in sides)
     hits = (X @ Y.T).argmax(axis=1) == np.arange(len(X))
-    assert row["retrieval"]["de"]["cosine"]["to pivot"] == pytest.approx(hits.mean())
+    assert row.retrieval["de"]["cosine"].to_pivot == pytest.approx(hits.mean())
 
 
 def test_a_text_without_known_words_has_no_vector():
@@ -284,9 +282,9 @@ def test_words_that_are_not_written_alike_are_counted_apart():
     de = Space("de", ["radio", "hund", "katze"], np.eye(3))
     test = Lexicon([("radio", "radio"), ("cat", "katze"), ("dog", "hund")], "en", "de")
     found = words.translated_words({"en": en, "de": de}, "en", {"de": test})["de"]
-    assert {name: (one["value"], one["different"]) for name, one in found.items()} == {
+    assert {name: (one.value, one.different) for name, one in found.items()} == {
         "en-de": (pytest.approx(1 / 3), 0.0),
         "de-en": (pytest.approx(1 / 3), 0.0),
     }
     alike = words.translated_words({"en": en, "de": de}, "en", {"de": Lexicon([("radio", "radio")], "en", "de")})
-    assert alike["de"]["en-de"]["different"] is None
+    assert alike["de"]["en-de"].different is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
@@ -62,15 +63,15 @@ def test_languages_with_the_same_sentences_are_tested_on_the_same(lines):
 
 def test_training_finds_more_sentences(table):
     raw, mapped, best, wordot = table[0]
-    assert [row["variant"] for row in table[0]] == ["as it comes", "Procrustes maps", "best", "WordOT"]
-    before, after = (row["trained"]["north"]["csls"]["to target"] for row in (raw, best))
+    assert [row.variant for row in table[0]] == ["as it comes", "Procrustes maps", "best", "WordOT"]
+    before, after = (row.groups["trained"]["north"]["csls"].to_target for row in (raw, best))
     assert after > before + 0.1
-    assert set(best["unseen"]) == {"west"}
-    assert set(best["others"]) == set(mapped["others"]) == {"north"}
-    assert mapped["unseen"] == {}
-    assert wordot["steps"] == 12
-    assert 0 <= best["target"]["sentences"] <= 1
-    assert "simlex-999" in best["target"]
+    assert set(best.groups["unseen"]) == {"west"}
+    assert set(best.groups["others"]) == set(mapped.groups["others"]) == {"north"}
+    assert mapped.groups["unseen"] == {}
+    assert wordot.training.steps == 12
+    assert 0 <= best.target["sentences"] <= 1
+    assert "simlex-999" in best.target
 
 
 def test_finished_rows_are_not_made_again(table, monkeypatch):
@@ -84,25 +85,31 @@ def test_a_damaged_row_is_made_again(table):
     rows, make, folder = table
     (folder / "runs" / "wordot-100.json").write_text("{")
     again = make()
-    assert again[3]["trained"] == rows[3]["trained"]
+    assert again[3].groups["trained"] == rows[3].groups["trained"]
 
 
 def test_tables_and_page(table, tmp_path):
     rows = table[0]
     head, cells = mean_rows(rows)
-    assert head[:5] == ["way", "lines", "trained on", "not trained on", "another domain"]
+    assert head[:5] == ["method", "lines", "trained on", "not trained on", "another domain"]
     assert [row[1] for row in cells] == ["-", "300", "300", "100"]
     assert cells[1][3] == "-"  # no map for a language that none was learned for
-    assert float(cells[2][2]) == pytest.approx(rows[2]["trained"]["north"]["csls"]["to target"], abs=1e-3)
-    assert language_rows(rows)[0] == ["way", "north", "mean"]
-    wider = [{**rows[0], "others": {**rows[0]["others"], "east": rows[0]["others"]["north"]}}, *rows[1:]]
+    assert float(cells[2][2]) == pytest.approx(rows[2].groups["trained"]["north"]["csls"].to_target, abs=1e-3)
+    assert language_rows(rows)[0] == ["method", "north", "mean"]
+    wider = [
+        dataclasses.replace(
+            rows[0],
+            groups={**rows[0].groups, "others": dict.fromkeys(("north", "east"), rows[0].groups["others"]["north"])},
+        ),
+        *rows[1:],
+    ]
     assert [row[4] != "-" for row in mean_rows(wider)[1]] == [True, False, False, False]  # means of unlike languages
     assert language_rows(wider, "others")[1][1][1:] == [
-        f"{rows[1]['others']['north']['csls']['to target']:.3f}",
+        f"{rows[1].groups['others']['north']['csls'].to_target:.3f}",
         "-",
         "-",
     ]
-    more = [*rows, {**rows[2], "lines": 100}]
+    more = [*rows, dataclasses.replace(rows[2], lines=100)]
     write_finetune_page(tmp_path / "report.html", "tiny <encoder>", more, {"seed": 0})
     page = (tmp_path / "report.html").read_text("utf-8")
     assert "tiny &lt;encoder&gt;" in page

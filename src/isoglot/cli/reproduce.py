@@ -41,6 +41,7 @@ def density(
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.outputs import claim
     from isoglot.files import atomic_path
+    from isoglot.reproductions.claims import claim_table
     from isoglot.reproductions.density.claims import findings
     from isoglot.reproductions.density.report import write_density_page
     from isoglot.reproductions.density.simulation import FULL, QUICK, run_grid
@@ -74,8 +75,7 @@ def density(
     if json:
         print_json(record)
         return
-    rows = [[claim.claim, claim.verdict, claim.numbers] for claim in found.claims]
-    table("Zhao & Eger 2022, simulation", ["the paper says", "here", "numbers"], rows)
+    table("Zhao & Eger 2022, simulation", *claim_table(found.claims))
     say(f"written: {output / 'density.json'}, {output / 'report.html'}")
 
 

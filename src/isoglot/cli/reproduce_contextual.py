@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ from isoglot.cli.options import Json
 from isoglot.extras import require
 
 if TYPE_CHECKING:
-    from isoglot.reproductions.density.table1_report import Table
+    from isoglot.report import Table
 
 __all__ = ["contextual", "rfeval", "word_alignment"]
 
@@ -190,7 +190,7 @@ def _finish(
     name: str,
     title: str,
     subtitle: str,
-    records: Sequence[Mapping[str, Any]],
+    records: Sequence[Any],
     found: Table,
     lead: str,
     as_json: bool,
@@ -200,14 +200,15 @@ def _finish(
 
     from isoglot.cli.console import print_json, say, table
     from isoglot.files import atomic_path
-    from isoglot.reproductions.density.table1_report import write_tables_page
+    from isoglot.report import write_table_page
+    from isoglot.resumable import to_plain
 
-    document = {"title": title, "what": subtitle, "rows": list(records)}
+    document = {"title": title, "what": subtitle, "rows": to_plain(records)}
     with atomic_path(output / f"{name}.json") as temporary:
         temporary.write_text(writer.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    seconds = sum(float(record.get("seconds", 0)) for record in records)
+    seconds = sum(record.seconds for record in records)
     settings = {"rows": len(records), "time of all rows": f"{seconds / 60:.1f} minutes"}
-    write_tables_page(output / "report.html", title, subtitle, found, lead=lead, settings=settings)
+    write_table_page(output / "report.html", title, subtitle, found, lead=lead, settings=settings)
     if as_json:
         print_json(document)
         return

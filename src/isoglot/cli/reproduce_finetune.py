@@ -72,6 +72,7 @@ def finetune(
     from isoglot.files import atomic_path
     from isoglot.reproductions.wordot.report import mean_rows, write_finetune_page
     from isoglot.reproductions.wordot.table import VALID, finetune_table, variants
+    from isoglot.resumable import to_plain
 
     sizes = [_whole(size, "--curve") for size in _list(curve, "--curve")]
     chosen = variants(lines, sizes)
@@ -107,7 +108,7 @@ def finetune(
             tell=view.tell,
             progress=progress,
         )
-    document = {"encoder": encoder, "trained": languages[0], "unseen": languages[1], "rows": records}
+    document = {"encoder": encoder, "trained": languages[0], "unseen": languages[1], "rows": to_plain(records)}
     with atomic_path(output / "finetune.json") as temporary:
         temporary.write_text(writer.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
     settings = {
@@ -115,7 +116,7 @@ def finetune(
         "languages not trained on": unseen,
         "test lines of each": test,
         "seed": seed,
-        "time of all rows": f"{sum(float(row['seconds']) for row in records) / 60:.0f} minutes",
+        "time of all rows": f"{sum(row.seconds for row in records) / 60:.0f} minutes",
     }
     write_finetune_page(output / "report.html", encoder, records, settings)
     if json:

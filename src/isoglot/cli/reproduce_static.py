@@ -128,9 +128,10 @@ def static_contextual(
     from isoglot.errors import ConfigError
     from isoglot.files import atomic_path
     from isoglot.finetuning import Stopped
+    from isoglot.reproductions.claims import claim_table
     from isoglot.reproductions.static_contextual.cost import experiment_cost
     from isoglot.reproductions.static_contextual.plan import Experiment, Trials
-    from isoglot.reproductions.static_contextual.report import claim_rows, write_static_page
+    from isoglot.reproductions.static_contextual.report import write_static_page
     from isoglot.reproductions.static_contextual.stages import static_contextual as run
     from isoglot.reproductions.static_contextual.words import Aligning
 
@@ -140,23 +141,25 @@ def static_contextual(
         if langs.count(lang) > 1:
             raise ConfigError(f"{lang} is given twice", where="--text", remedy="put both texts into one file")
     experiment = Experiment(
-        {file.lang: file.path for file in files},
-        encoder,
-        Aligning(pivot, induce, align_method, _existing(named_files(from_vectors or [], "--from-vectors")), align_all),
-        layer,
-        retrieval_layer,
-        {"max_sentences": sentences, **assigned(distill, "--distill")},
-        assigned(settings, "--set"),
-        assigned(fresh, "--fresh"),
-        assigned(encoder_settings, "--encoder-set"),
-        towards,
-        steps,
-        lines,
-        words,
-        seeds,
-        seed,
-        device,
-        cache,
+        texts={file.lang: file.path for file in files},
+        encoder=encoder,
+        aligning=Aligning(
+            pivot, induce, align_method, _existing(named_files(from_vectors or [], "--from-vectors")), align_all
+        ),
+        layer=layer,
+        test_layer=retrieval_layer,
+        distill={"max_sentences": sentences, **assigned(distill, "--distill")},
+        training=assigned(settings, "--set"),
+        fresh=assigned(fresh, "--fresh"),
+        pretraining=assigned(encoder_settings, "--encoder-set"),
+        towards=towards,
+        steps=steps,
+        lines=lines,
+        words=words,
+        seeds=seeds,
+        seed=seed,
+        device=device,
+        cache=cache,
     )
     require("report", "the report page")
     require("training", "training an encoder")
@@ -172,7 +175,7 @@ def static_contextual(
             cost = experiment_cost(experiment, progress=progress)
         else:
             try:
-                document = run(experiment, tests, output, watch=view.show, tell=view.tell, progress=progress)
+                findings = run(experiment, tests, output, watch=view.show, tell=view.tell, progress=progress)
             except Stopped as stopped:
                 view.close()
                 say(f"isoglot: {stopped.what}; give the same command again to go on")
@@ -184,14 +187,14 @@ def static_contextual(
         for line in cost.lines():
             say(line)
         return
+    document = findings.record()
     with atomic_path(output / "static-contextual.json") as temporary:
         temporary.write_text(writer.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
-    write_static_page(output / "report.html", document)
+    write_static_page(output / "report.html", findings)
     if json:
         print_json(document)
         return
-    head, rows = claim_rows(document)
-    table("Hämmerl et al. 2022", head, rows)
+    table("Hämmerl et al. 2022", *claim_table(findings.claims))
     say(f"written: {output / 'static-contextual.json'}, {output / 'report.html'}")
 
 

@@ -19,10 +19,7 @@ from isoglot.pipelines.contextual_pairs import (
 from isoglot.pipelines.demo import run_demo as run_demo
 from isoglot.pipelines.encoder_alignment import align_encoder as align_encoder, tokenise as tokenise
 from isoglot.pipelines.finetune import (
-    Evaluation as Evaluation,
     Fine as Fine,
-    duration as duration,
-    estimate as estimate,
     fine_tune as fine_tune,
     prepare as prepare,
     resume_recipe as resume_recipe,
@@ -51,3 +48,5 @@ from isoglot.pipelines.static_alignment import (
 )
 from isoglot.pipelines.static_job import CRITERIA as CRITERIA
 from isoglot.pipelines.suites import Suite as Suite, suite as suite
+from isoglot.pipelines.training_cost import duration as duration, estimate as estimate
+from isoglot.pipelines.training_figures import Evaluation as Evaluation

@@ -1,23 +1,18 @@
-"""A training recipe from end to end: texts, encoder, loop with its evaluations, and the folder that comes out."""
+"""A training recipe from end to end: texts, encoder, trainer with its evaluations, and the folder that comes out."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
 import os
-import resource
 import shutil
-import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from isoglot import catalogue
-from isoglot.criteria import measure, semantic_criterion
 from isoglot.encoders import Encoder, is_aligned_folder
 from isoglot.errors import ConfigError, FormatError, InputError, locating
 from isoglot.files import check_writable
@@ -43,83 +38,14 @@ from isoglot.finetuning import (
     save_encoder,
     write_json,
 )
-from isoglot.pipelines.contextual_pairs import extract_pairs
-from isoglot.pipelines.encoder_alignment import tokenise
+from isoglot.pipelines.training_figures import Evaluation
 from isoglot.progress import Progress, silent
-from isoglot.spaces import FloatMatrix, Space
-from isoglot.tasks import cbli, tatoeba
+from isoglot.spaces import Space
 from isoglot.text import read_lines
 
-__all__ = [
-    "Cost",
-    "Evaluation",
-    "Fine",
-    "duration",
-    "estimate",
-    "fine_tune",
-    "open_sources",
-    "open_texts",
-    "prepare",
-    "resume_recipe",
-]
+__all__ = ["Fine", "fine_tune", "open_sources", "open_texts", "prepare", "resume_recipe"]
 
 Watch = Callable[[StepRecord], None]
-
-
-class Evaluation:
-    """Figures of an encoder on held out lines, as means over the pairs of languages.
-
-    - `retrieval`: P@1 of sentences (cosine, mean of both directions), `retrieval csls` the same with CSLS, and both for
-      each pair.
-    - `semantic`, `structural`: the criteria without a dictionary, on vectors that are centred, as a space that has
-      shrunk to one point would otherwise be the best of all.
-    - `kept`: mean cosine of target sentences with their vectors before training.
-    - `spread`: how far target sentences are from their mean, over the same before training: a fall tells of collapse.
-    - `cbli`: P@1 of words in context, where asked for.
-
-    Args:
-        words: also look words up, which takes longer.
-    """
-
-    def __init__(self, corpora: Sequence[Corpus], *, words: bool = False, segmenter: str = "icu") -> None:
-        self._texts = [one.text(one.held_out) for one in corpora if len(one.held_out) > 1]
-        self._words = words
-        self._segmenter = segmenter
-        self._before: list[FloatMatrix] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._texts)
-
-    def remember(self, encoder: Encoder) -> None:
-        """Take this encoder for the one before training."""
-        self._before = [encoder.sentences(text.tgt) for text in self._texts]
-
-    def __call__(self, encoder: Encoder) -> dict[str, float]:
-        found: dict[str, list[float]] = {}
-        each: dict[str, float] = {}
-        targets = []
-        for text in self._texts:
-            X, Y = encoder.sentences(text.src), encoder.sentences(text.tgt)
-            targets.append(Y)
-            pair = f"{text.src_lang}-{text.tgt_lang}"
-            for score, name in (("cosine", "retrieval"), ("csls", "retrieval csls")):
-                value = tatoeba(X, Y, score=score, sentences=(text.src, text.tgt), bootstrap=0)[0].value
-                found.setdefault(name, []).append(value)
-                each[f"{name} {pair}"] = value
-            middle = np.concatenate([X, Y]).mean(axis=0)
-            criteria = measure(X - middle, Y - middle)
-            found.setdefault("semantic", []).append(criteria.semantic)
-            found.setdefault("structural", []).append(criteria.structural)
-            if self._words:
-                found.setdefault("cbli", []).append(self._looked_up(encoder, text))
-        for Y, Y0 in zip(targets, self._before, strict=bool(self._before)):
-            found.setdefault("kept", []).append(semantic_criterion(Y, Y0))
-            found.setdefault("spread", []).append(float(Y.var(axis=0).sum() / max(Y0.var(axis=0).sum(), 1e-12)))
-        return {name: float(np.mean(values)) for name, values in found.items()} | each
-
-    def _looked_up(self, encoder: Encoder, text: Any) -> float:
-        pairs = extract_pairs(encoder, tokenise(text, self._segmenter), method="hmm")
-        return cbli(pairs.src, pairs.tgt, pairs.pairs, ks=(1,), bootstrap=0)[0].value
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -130,39 +56,6 @@ class Fine:
     trainer: Trainer
     sources: Sources
     evaluation: Evaluation
-
-
-@dataclasses.dataclass(frozen=True)
-class Cost:
-    """What a run will take. `seconds`: of training, without evaluations."""
-
-    weights: int
-    trained: int
-    steps: int
-    sentences: int
-    tokens: int
-    seconds: float
-    memory: int
-    disk: int
-
-    def record(self) -> dict[str, Any]:
-        """As plain data for JSON."""
-        return dataclasses.asdict(self)
-
-    def sentence(self) -> str:
-        """In words, for people.
-
-        >>> Cost(22_700_000, 22_700_000, 240, 57_600, 3_000_000, 1400.0, 2_000_000_000, 1_500_000_000).sentence()
-        '22.7 million of 22.7 million weights are trained, 240 steps over 57,600 sentence pairs (3.0 million tokens): \
-about 23 minutes here, 2.0 GB of memory, 1.5 GB on disk while it runs'
-        """
-        tokens = f"{_count(self.tokens)} tokens"
-        over = f"{self.sentences:,} sentence pairs ({tokens})" if self.sentences else tokens
-        return (
-            f"{_count(self.trained)} of {_count(self.weights)} weights are trained, {self.steps:,} steps over {over}: "
-            f"about {duration(self.seconds)} here, {_size(self.memory)} of memory, {_size(self.disk)} on disk while "
-            "it runs"
-        )
 
 
 def open_texts(recipe: Recipe, progress: Progress = silent) -> list[Corpus]:
@@ -244,12 +137,12 @@ def prepare(
 
 
 def fine_tune(fine: Fine) -> Trained:
-    """Train, or go on training, and write the encoder."""
+    """Train, or resume training, and write the encoder."""
     output = fine.recipe.output
     if fine.trainer.main:
         (output / RUN).mkdir(parents=True, exist_ok=True)
         write_json(output / RUN / "recipe.json", {"format": RUN_FORMAT, **_located(fine.recipe)})
-        # Before a run that goes on has its weights back.
+        # Before a resumed run has its weights back.
         fine.evaluation.remember(fine.trainer.encoder)
     outcome = fine.trainer.run()
     if fine.trainer.main:
@@ -262,7 +155,7 @@ def resume_recipe(folder: Path) -> Recipe:
     """The recipe of a run that was stopped."""
     place = folder / RUN / "recipe.json"
     if not place.exists():
-        raise InputError("holds no training run", where=str(folder), remedy="name the --output of a run")
+        raise InputError("holds no training run", where=str(folder), remedy="name the `output` of a run")
     content = read_json(place)
     if content.pop("format", None) != RUN_FORMAT:
         raise FormatError("not the recipe of a training run", where=str(place))
@@ -271,27 +164,8 @@ def resume_recipe(folder: Path) -> Recipe:
         return recipe_of({**content, "output": str(folder)}, str(place))
 
 
-def estimate(fine: Fine) -> Cost:
-    """Time a few real batches and count the rest."""
-    trainer = fine.trainer
-    seconds, tokens = trainer.time_batches()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    steps, settings = trainer.steps, fine.recipe.settings
-    return Cost(
-        weights=sum(one.numel() for one in trainer.network.parameters()),
-        trained=trainer.trained_weights,
-        steps=steps,
-        sentences=steps * settings.accumulation * settings.batch * trainer.sampler.pairs_of_a_draw,
-        tokens=tokens * steps,
-        seconds=seconds * steps,
-        # What was used so far, and Adam's two averages.
-        memory=peak + 8 * trainer.trained_weights,
-        disk=trainer.bytes_needed,
-    )
-
-
 def _located(recipe: Recipe) -> dict[str, Any]:
-    """The recipe as plain data, with files by their full names: a run may go on from another working folder."""
+    """The recipe as plain data, with files by their full names: a run may be resumed from another working folder."""
 
     def full(name: str) -> str:
         path = Path(name.strip()).expanduser()
@@ -370,32 +244,3 @@ def _columns(path: Path) -> tuple[list[str], list[str]]:
         for side, part in zip(sides, parts, strict=True):
             side.append(part)
     return sides
-
-
-def _count(number: int) -> str:
-    """In words.
-
-    >>> _count(12_345), _count(22_700_000)
-    ('12,345', '22.7 million')
-    """
-    return f"{number:,}" if number < 1e6 else f"{number / 1e6:,.1f} million"
-
-
-def _size(number: int) -> str:
-    """In words.
-
-    >>> _size(5_600_000), _size(1_500_000_000)
-    ('6 MB', '1.5 GB')
-    """
-    return f"{number / 1e6:.0f} MB" if number < 1e9 else f"{number / 1e9:.1f} GB"
-
-
-def duration(seconds: float) -> str:
-    """In words.
-
-    >>> duration(42), duration(1400), duration(9000)
-    ('42 seconds', '23 minutes', '2.5 hours')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} seconds"
-    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -13,6 +13,7 @@ from typing import Any
 from isoglot.aligned import AlignedSpaces
 from isoglot.aligners import Aligner, Alignment, onto_target
 from isoglot.errors import ConfigError
+from isoglot.joint import between
 from isoglot.lexicons import Lexicon, check_direction
 from isoglot.pipelines.align_pair import split_lexicon
 from isoglot.pipelines.small_data import few_pairs, few_words
@@ -20,7 +21,7 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.tasks import Result, Results, evaluate
 
-__all__ = ["PivotOutcome", "align_to_pivot"]
+__all__ = ["PivotOutcome", "align_to_pivot", "languages_beside"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -52,6 +53,16 @@ class PivotOutcome:
         return rows
 
 
+def languages_beside(pivot: str, spaces: Mapping[str, Space]) -> list[str]:
+    """The languages other than the pivot; an error if there are none, or no pivot."""
+    if pivot not in spaces:
+        raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(spaces)}")
+    others = [name for name in spaces if name != pivot]
+    if not others:
+        raise ConfigError("there is only one language", remedy="name at least two, as en=FILE fr=FILE")
+    return others
+
+
 def align_to_pivot(
     spaces: Mapping[str, Space],
     pivot: str,
@@ -68,11 +79,7 @@ def align_to_pivot(
     A lexicon between two languages other than the pivot is only used to test, and to align them directly for
     comparison.
     """
-    if pivot not in spaces:
-        raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(spaces)}")
-    others = [name for name in spaces if name != pivot]
-    if not others:
-        raise ConfigError("there is only one language", remedy="name at least two, as en=FILE fr=FILE")
+    others = languages_beside(pivot, spaces)
     for (source, target), lexicon in lexicons.items():
         if source in spaces and target in spaces:
             check_direction(lexicon, spaces[source], spaces[target], remedy=f"name it {target}-{source}")
@@ -83,13 +90,16 @@ def align_to_pivot(
         progress(f"aligning {name} to {pivot}", len(alignments), len(others))
         train = None
         if aligner.method.supervision != "unsupervised":
-            lexicon = _between(lexicons, pivot, name)
-            train, test = split_lexicon(lexicon, spaces[pivot], spaces[name], seeds=seeds, held_out=held_out)
-            if test is not None:
-                held[pivot, name] = test
+            known = between(lexicons, pivot, name)
+            if known is None:
+                remedy = f"give `lexicons` one for {pivot}-{name}"
+                raise ConfigError(f"no lexicon between {pivot} and {name}", remedy=remedy)
+            train, test = split_lexicon(known, spaces[pivot], spaces[name], seeds=seeds, held_out=held_out)
             train = train.invert()
-        elif (pivot, name) in lexicons or (name, pivot) in lexicons:
-            held[pivot, name] = _between(lexicons, pivot, name)
+        else:
+            test = between(lexicons, pivot, name)
+        if test is not None:
+            held[pivot, name] = test
         moved = aligner.keeping_target().fit(spaces[name], spaces[pivot], train, progress=progress)
         alignments[name, pivot] = onto_target(moved)
         if moved.info.get("warning"):
@@ -120,19 +130,11 @@ def align_to_pivot(
             continue
         results[source, target] = measure(aligned, (source, target), test)
         if aligner.method.supervision != "unsupervised":
-            between = aligner.fit(spaces[source], spaces[target], train, progress=progress)
-            pair_spaces = AlignedSpaces.pair(between, spaces[source], spaces[target])
+            direct_map = aligner.fit(spaces[source], spaces[target], train, progress=progress)
+            pair_spaces = AlignedSpaces.pair(direct_map, spaces[source], spaces[target])
             direct[source, target] = measure(pair_spaces, (source, target), test)[0]
     for (source, target), figures in results.items():
         warnings += few_words(figures, where=f"from {source} to {target}")
     outcome = PivotOutcome(aligned, results, direct, tuple(warnings))
     info = {**aligned.info, "pairs": outcome.record(), "warnings": warnings}
     return dataclasses.replace(outcome, aligned=dataclasses.replace(aligned, info=info))
-
-
-def _between(lexicons: Mapping[tuple[str, str], Lexicon], source: str, target: str) -> Lexicon:
-    if (source, target) in lexicons:
-        return lexicons[source, target]
-    if (target, source) in lexicons:
-        return lexicons[target, source].invert()
-    raise ConfigError(f"no lexicon between {source} and {target}", remedy=f"give `lexicons` one for {source}-{target}")

@@ -24,8 +24,10 @@ from isoglot.aligned import AlignedSpaces, check_name
 from isoglot.aligners import Aligner, Alignment, aligner as named_aligner
 from isoglot.errors import ConfigError, IsoglotError, ShapeError
 from isoglot.files import remove_kept
+from isoglot.joint import between
 from isoglot.lexicons import Lexicon, check_direction
 from isoglot.pipelines.induction import AS_IS, check_inducer, check_learner
+from isoglot.pipelines.pivot import languages_beside
 from isoglot.pipelines.static_choice import StaticChoice
 from isoglot.pipelines.static_job import BY_DICTIONARY, CRITERIA, MIN_PAIRS, LanguageJob, settings_of
 from isoglot.progress import Progress, silent
@@ -167,7 +169,7 @@ def align_static(
         choice, alignment = found
         if choice.induction.warning:
             tell(f"{lang}: {choice.induction.warning}")
-        test = _between(tests, pivot, lang)
+        test = between(tests, pivot, lang)
         if test is not None:
             choice = dataclasses.replace(choice, bli=job.tested(alignment, test, progress))
         choices[lang] = choice
@@ -206,11 +208,7 @@ def _check(
     spaces: Mapping[str, Space], pivot: str, given: Mapping[str, Space] | None, criterion: str | None, frequent: int
 ) -> list[str]:
     """The languages other than the pivot, if all is as it should be."""
-    if pivot not in spaces:
-        raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(spaces)}")
-    others = [lang for lang in spaces if lang != pivot]
-    if not others:
-        raise ConfigError("there is only one language", remedy="name at least two, as en=FILE fr=FILE")
+    others = languages_beside(pivot, spaces)
     for lang, space in spaces.items():
         check_name(lang)
         if space.dim != spaces[pivot].dim:
@@ -255,9 +253,3 @@ def _check_tests(spaces: Mapping[str, Space], pivot: str, tests: Mapping[tuple[s
                 where=lexicon.source,
                 remedy="check the languages, their order and letter case",
             )
-
-
-def _between(tests: Mapping[tuple[str, str], Lexicon], pivot: str, lang: str) -> Lexicon | None:
-    if (pivot, lang) in tests:
-        return tests[pivot, lang]
-    return tests[lang, pivot].invert() if (lang, pivot) in tests else None

@@ -13,9 +13,20 @@ from isoglot.report.hubs import (
     hubness_section as hubness_section,
 )
 from isoglot.report.joint import ablation_section as ablation_section, kinds_section as kinds_section
+from isoglot.report.language_bars import (
+    language_bars as language_bars,
+    table_section as table_section,
+    write_table_page as write_table_page,
+)
 from isoglot.report.maps import LanguageMap as LanguageMap, draw_map as draw_map, maps_section as maps_section
 from isoglot.report.page import Section as Section, render_page as render_page
 from isoglot.report.picture_file import check_picture as check_picture, write_picture as write_picture
-from isoglot.report.plots import plot as plot
+from isoglot.report.plots import line as line, plot as plot, whiskers as whiskers
 from isoglot.report.provenance import DataSource as DataSource, provenance_section as provenance_section
-from isoglot.report.tables import escape as escape, percent as percent, table as table
+from isoglot.report.tables import (
+    Table as Table,
+    decimals as decimals,
+    escape as escape,
+    percent as percent,
+    table as table,
+)

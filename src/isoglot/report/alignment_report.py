@@ -15,24 +15,14 @@ from isoglot.files import atomic_path
 from isoglot.report.answers import answers_section
 from isoglot.report.bands import bands_section
 from isoglot.report.figures import figures_section
-from isoglot.report.hubs import HubnessCounts, count_hubs, hubness_section
-from isoglot.report.maps import LanguageMap, draw_map, maps_section
+from isoglot.report.hubs import HubnessCounts, hubness_section
+from isoglot.report.maps import LanguageMap, maps_section
 from isoglot.report.page import Section, render_page
 from isoglot.report.provenance import DataSource, provenance_section
 from isoglot.report.tables import escape, percent
 from isoglot.tasks import Result
 
-__all__ = [
-    "DataSource",
-    "HubnessCounts",
-    "LanguageMap",
-    "Report",
-    "Section",
-    "count_hubs",
-    "draw_map",
-    "render_report",
-    "write_report",
-]
+__all__ = ["Report", "render_report", "write_report"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isoglot.report.page import Section
-from isoglot.report.plots import plot
+from isoglot.report.plots import plot, whiskers
 from isoglot.report.tables import escape, percent, table
 
 __all__ = ["audit_sections"]
@@ -200,19 +200,12 @@ def _curves(
             "hovertemplate": f"layer %{{customdata}}: {unit}<extra>{escape(name)}</extra>",
         }
         if intervals:
+            known = [0.0 if value is None else scale * value for value in values]
             ends = [
-                (0.0, 0.0) if value is None or found is None else (found[1] - value, value - found[0])
-                for value, found in zip(values, intervals, strict=True)
+                (value, value) if found is None else [scale * end for end in found]
+                for value, found in zip(known, intervals, strict=True)
             ]
-            trace["error_y"] = {
-                "type": "data",
-                "symmetric": False,
-                "array": [scale * above for above, _ in ends],
-                "arrayminus": [scale * below for _, below in ends],
-                "color": colour,
-                "thickness": 1,
-                "width": 3,
-            }
+            trace["error_y"] = whiskers(known, ends, color=colour, thickness=1, width=3)
         traces.append(trace)
     for place, number in marks:
         marked, column = traces[place], numbers.index(number)

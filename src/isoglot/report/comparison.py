@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from isoglot.report.page import Section
-from isoglot.report.plots import plot
+from isoglot.report.plots import line, plot, whiskers
 from isoglot.report.tables import escape, percent, table
 from isoglot.tasks import p_text
 
@@ -52,14 +52,8 @@ def criteria_section(rows: Sequence[Mapping[str, Any]]) -> Section | None:
     if not trained:
         return None
     traces = [
-        {
-            "type": "scatter",
-            "mode": "lines+markers",
-            "name": escape(row["label"]),
-            "x": list(range(len(row["criteria"]))),
-            "y": list(row["criteria"]),
-            "hovertemplate": "%{y:.4f}<extra>" + escape(row["label"]) + "</extra>",
-        }
+        line(row["label"], range(len(row["criteria"])), row["criteria"])
+        | {"hovertemplate": "%{y:.4f}<extra>" + escape(row["label"]) + "</extra>"}
         for row in trained
     ]
     layout = {
@@ -78,7 +72,7 @@ def criteria_section(rows: Sequence[Mapping[str, Any]]) -> Section | None:
 
 def _dots(rows: Sequence[Mapping[str, Any]], metric: str) -> str:
     values = [100 * row["mean"] for row in rows]
-    bounds = [row["interval"] or (row["mean"], row["mean"]) for row in rows]
+    bounds = [[100 * end for end in row["interval"] or (row["mean"], row["mean"])] for row in rows]
     trace = {
         "type": "scatter",
         "mode": "markers",
@@ -90,14 +84,7 @@ def _dots(rows: Sequence[Mapping[str, Any]], metric: str) -> str:
             "size": 10,
             "color": ["--src" if row["supervision"] == "supervised" else "--tgt" for row in rows],
         },
-        "error_x": {
-            "type": "data",
-            "symmetric": False,
-            "array": [max(0.0, 100 * high - value) for (_, high), value in zip(bounds, values, strict=True)],
-            "arrayminus": [max(0.0, value - 100 * low) for (low, _), value in zip(bounds, values, strict=True)],
-            "thickness": 2,
-            "width": 4,
-        },
+        "error_x": whiskers(values, bounds, thickness=2, width=4),
         "showlegend": False,
     }
     layout = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from isoglot.report.page import Section
-from isoglot.report.plots import plot
+from isoglot.report.plots import plot, whiskers
 from isoglot.report.tables import escape, percent, table
 from isoglot.tasks import Result
 
@@ -51,8 +51,7 @@ def _dots(results: Sequence[Result]) -> str:
         values = [100 * result.value for result in chosen]
         # Groups are set apart by a little height, so that their error bars do not lie on each other.
         shift = 0.14 * (number - (len(groups) - 1) / 2)
-        low = [100 * (result.value - (result.interval or (result.value,))[0]) for result in chosen]
-        high = [100 * ((result.interval or (result.value, result.value))[1] - result.value) for result in chosen]
+        bounds = [[100 * end for end in result.interval or (result.value, result.value)] for result in chosen]
         traces.append(
             {
                 "type": "scatter",
@@ -67,14 +66,7 @@ def _dots(results: Sequence[Result]) -> str:
                     "symbol": _SYMBOLS[number % len(_SYMBOLS)],
                     "size": 10,
                 },
-                "error_x": {
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [max(0.0, value) for value in high],
-                    "arrayminus": [max(0.0, value) for value in low],
-                    "thickness": 2,
-                    "width": 4,
-                },
+                "error_x": whiskers(values, bounds, thickness=2, width=4),
             }
         )
     layout = {
@@ -91,5 +83,4 @@ def _dots(results: Sequence[Result]) -> str:
 
 
 def _group(result: Result) -> str:
-    name = str(result.protocol.get("denominator", result.task))
-    return f"{name}, re-ranked" if "rerank" in result.protocol else name
+    return result.denominator or result.task

@@ -10,7 +10,7 @@ import numpy as np
 from isoglot.joint import JointSpace
 from isoglot.report.maps import first_two_components
 from isoglot.report.page import Section
-from isoglot.report.plots import plot
+from isoglot.report.plots import plot, whiskers
 from isoglot.report.tables import escape, percent, table
 
 __all__ = ["ablation_section", "kinds_section"]
@@ -85,7 +85,7 @@ def _bars(rows: Sequence[Mapping[str, Any]]) -> str:
     traces = []
     for identical, name, colour in (("keep", "all pairs", "--src"), ("remove", "pairs of different form", "--tgt")):
         figures = [row["figures"][f"{identical}/full"] for row in rows]
-        bounds = [figure["interval"] or [figure["value"]] * 2 for figure in figures]
+        bounds = [[100 * end for end in figure["interval"] or [figure["value"]] * 2] for figure in figures]
         values = [100 * figure["value"] for figure in figures]
         traces.append(
             {
@@ -95,12 +95,7 @@ def _bars(rows: Sequence[Mapping[str, Any]]) -> str:
                 "y": [escape(row["name"]) for row in rows],
                 "x": values,
                 "marker": {"color": colour},
-                "error_x": {
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [max(0.0, 100 * high - value) for (_, high), value in zip(bounds, values, strict=True)],
-                    "arrayminus": [max(0.0, value - 100 * low) for (low, _), value in zip(bounds, values, strict=True)],
-                },
+                "error_x": whiskers(values, bounds),
                 "hovertemplate": "%{x:.1f}%<extra>" + name + "</extra>",
             }
         )

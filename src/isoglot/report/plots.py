@@ -13,7 +13,7 @@ from typing import Any
 from isoglot.errors import MissingExtraError
 from isoglot.report.tables import escape
 
-__all__ = ["plot", "plotly_script"]
+__all__ = ["line", "plot", "plotly_script", "whiskers"]
 
 
 def plot(
@@ -34,6 +34,23 @@ def plot(
         f'<div class="plot"{mark} role="img" aria-label="{escape(label)}" style="height:{height}px">'
         f'<script type="application/json">{data}</script></div>'
     )
+
+
+def line(
+    name: str, x: Sequence[Any], y: Sequence[Any], colour: str | None = None, dash: str = "solid"
+) -> dict[str, Any]:
+    """The trace of a curve with markers, its values in %; without a colour plotly chooses one."""
+    looks = {} if colour is None else {"line": {"color": colour, "dash": dash}, "marker": {"color": colour, "size": 6}}
+    hover = "%{y:.1f}%<extra>" + escape(name) + "</extra>"
+    trace = {"type": "scatter", "mode": "lines+markers", "name": escape(name), "x": list(x), "y": list(y)}
+    return {**trace, "hovertemplate": hover, **looks}
+
+
+def whiskers(values: Sequence[float], bounds: Sequence[Sequence[float]], **looks: Any) -> dict[str, Any]:
+    """Error bars from intervals (low, high) around values."""
+    above = [max(0.0, high - value) for value, (_, high) in zip(values, bounds, strict=True)]
+    below = [max(0.0, value - low) for value, (low, _) in zip(values, bounds, strict=True)]
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": below, **looks}
 
 
 def plotly_script() -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-__all__ = ["escape", "percent", "table"]
+__all__ = ["Table", "decimals", "escape", "percent", "table"]
+
+#: Head and rows, as texts.
+Table = tuple[list[str], list[list[str]]]
 
 
 def escape(value: object) -> str:
@@ -24,6 +27,15 @@ def percent(share: float) -> str:
     '51.3'
     """
     return f"{100 * share:.1f}"
+
+
+def decimals(value: float | None, digits: int = 3) -> str:
+    """A figure, or a dash where there is none.
+
+    >>> decimals(0.51344), decimals(None)
+    ('0.513', '-')
+    """
+    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def table(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from isoglot.tasks.resampling import resampled_counts
 
-__all__ = ["METRICS", "Correlations", "correlate", "weighted_pearson"]
+__all__ = ["METRICS", "Figures", "correlate", "weighted_pearson"]
 
 METRICS = ("Pearson", "Kendall")
 #: Kendall's tau compares all pairs; with more items than this, a thousand resamples of it take minutes.
@@ -23,19 +23,18 @@ _NOTHING = 1e-14
 Vector = npt.NDArray[np.float64]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Correlations:
-    """Of both metrics in turn: the figure, the items' values (n,), whose mean it is, and the resampled figures.
+class Figures(NamedTuple):
+    """Of each metric in turn: the figure, the items' values (n,), whose mean it is, and the resampled figures.
 
     drawn is empty where nothing was resampled.
     """
 
-    figures: tuple[float, float]
-    values: tuple[Vector, Vector]
-    drawn: tuple[Vector, Vector]
+    figures: Sequence[float]
+    values: Sequence[Vector]
+    drawn: Sequence[Vector]
 
 
-def correlate(x: Vector, y: Vector, repeats: int, seed: int | Sequence[int]) -> Correlations:
+def correlate(x: Vector, y: Vector, repeats: int, seed: int | Sequence[int]) -> Figures:
     """Both correlations of x with y, neither of which is constant.
 
     >>> found = correlate(np.array([1.0, 2, 3, 4]), np.array([1.0, 3, 2, 4]), 0, 0)
@@ -52,7 +51,7 @@ def correlate(x: Vector, y: Vector, repeats: int, seed: int | Sequence[int]) -> 
         drawn[0].append(weighted_pearson(counts, x, y))
         if len(x) <= _MOST_RESAMPLED:
             drawn[1].append(_kendall(counts, x, y))
-    return Correlations(
+    return Figures(
         figures=(_bounded(products.mean()), _bounded(taus.mean())),
         values=(products, taus),
         drawn=(np.concatenate([*drawn[0], np.empty(0)]), np.concatenate([*drawn[1], np.empty(0)])),

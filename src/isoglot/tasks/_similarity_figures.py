@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.tasks._correlations import weighted_pearson
+from isoglot.tasks._correlations import Figures, weighted_pearson
 from isoglot.tasks.resampling import resampled_counts
 
-__all__ = ["METRICS", "Figures", "similarity_figures"]
+__all__ = ["METRICS", "similarity_figures"]
 
 METRICS = ("harmonic", "Pearson", "Spearman")
 
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Figures:
-    """Of each metric in turn: the figure, the items' values (n,), whose mean it is, and the resampled figures.
-
-    drawn is empty where nothing was resampled.
-    """
-
-    figures: tuple[float, float, float]
-    values: tuple[Vector, Vector, Vector]
-    drawn: tuple[Vector, Vector, Vector]
 
 
 def similarity_figures(x: Vector, y: Vector, repeats: int, seed: int) -> Figures:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from isoglot.report import Section, escape, percent, plot, table
+from isoglot.report import Section, escape, line, percent, plot, table
 
-__all__ = ["claims_section", "curves_section", "languages_section", "overlaps_section", "suite_section"]
+__all__ = ["curves_section", "languages_section", "overlaps_section", "suite_section"]
 
 #: Colour and line of each alignment: linear ones solid, non-linear ones dashed; with pairs in the source's colour.
 _LOOKS = {
@@ -20,13 +20,6 @@ _LOOKS = {
     "GAN-Real-NVP": ("--tgt", "dash"),
 }
 _BARE = {"showticklabels": False, "zeroline": False, "ticks": ""}
-
-
-def claims_section(claims: Sequence[Mapping[str, Any]]) -> Section:
-    """Each claim with its verdict and numbers."""
-    rows = [[claim["claim"], claim["verdict"], claim["numbers"]] for claim in claims]
-    lead = "Claims of the paper about its simulation, and what came out here. Intervals are over simulated pairs."
-    return Section("Claims", table(["the paper says", "here", "numbers"], rows), lead)
 
 
 def languages_section(pictures: Sequence[tuple[str, Any, Any]]) -> Section:
@@ -57,7 +50,7 @@ def curves_section(
     body = ""
     for t in sorted({t for _, t in over_k}):
         far = _curves({name: over_eps[name, u] for name, u in over_k if u == t}, eps, "distance eps", f"t = {t}")
-        often = _curves({name: line for (name, u), line in over_k.items() if u == t}, k, "occurrences k", f"t = {t}")
+        often = _curves({name: curve for (name, u), curve in over_k.items() if u == t}, k, "occurrences k", f"t = {t}")
         body += f'<div class="pair"><div><h3>t = {t}, over the distance of the test set</h3>{far}</div>'
         body += f"<div><h3>t = {t}, over frequency</h3>{often}</div></div>"
     rows = [
@@ -123,27 +116,13 @@ def _clouds(label: str, A: Any, B: Any) -> str:
 
 
 def _curves(lines: Mapping[str, Sequence[float]], x: Sequence[float], title: str, label: str) -> str:
-    traces = []
-    for name, line in lines.items():
-        colour, dash = _LOOKS[name]
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "lines+markers",
-                "name": escape(name),
-                "x": list(x),
-                "y": [100 * value for value in line],
-                "line": {"color": colour, "dash": dash},
-                "marker": {"color": colour, "size": 5},
-                "hovertemplate": "%{y:.1f}%<extra>" + escape(name) + "</extra>",
-            }
-        )
+    traces = [line(name, x, [100 * value for value in curve], *_LOOKS[name]) for name, curve in lines.items()]
     layout = {
         "xaxis": {"title": {"text": title}, "zeroline": False},
         "yaxis": {"title": {"text": "P@1, %"}, "rangemode": "tozero"},
         "legend": {"orientation": "h", "y": -0.3},
     }
-    ends = "; ".join(f"{name} from {percent(line[0])} to {percent(line[-1])}%" for name, line in lines.items())
+    ends = "; ".join(f"{name} from {percent(curve[0])} to {percent(curve[-1])}%" for name, curve in lines.items())
     return plot(traces, layout, label=f"P@1 over {title}, {label}: {ends}", height=380)
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import isoglot
 from isoglot.aligners import aligner
-from isoglot.report import Report, write_report
+from isoglot.report import Report, Section, table, write_report
+from isoglot.reproductions.claims import claim_table
 from isoglot.reproductions.density.claims import PAPER, Findings
 from isoglot.reproductions.density.pictures import (
-    claims_section,
     curves_section,
     languages_section,
     overlaps_section,
@@ -28,10 +28,11 @@ DRAWN, DRAWN_WORDS = (1, 2, 5, 10), 10
 def write_density_page(path: str | Path, found: Findings) -> None:
     """One HTML page: claims, all alignments, curves, pictures."""
     grid = found.grid
-    shown = sum(claim.shown is True for claim in found.claims)
-    told = sum(claim.shown is not None for claim in found.claims)
+    shown = sum(claim.verdict == "shown" for claim in found.claims)
+    tested = sum(claim.verdict != "not tested" for claim in found.claims)
+    lead = "Claims of the paper about its simulation, and what came out here. Intervals are over simulated pairs."
     sections = [
-        claims_section(found.record()["claims"]),
+        Section("Claims", table(*claim_table(found.claims)), lead),
         suite_section(found.bars, PAPER, found.place),
         curves_section(found.over_eps, found.over_k, found.correlations, grid.eps, sorted(grid.k)),
         overlaps_section(_overlaps(found)),
@@ -41,7 +42,7 @@ def write_density_page(path: str | Path, found: Findings) -> None:
         path,
         Report(
             "Density alignment in simulation",
-            f"Zhao & Eger 2022 run again: {shown} of {told} claims shown, {grid.runs} simulated pairs of each kind",
+            f"Zhao & Eger 2022 run again: {shown} of {tested} claims shown, {grid.runs} simulated pairs of each kind",
             settings={
                 "pairs of languages of each kind": grid.runs,
                 "occurrences k": ", ".join(map(str, sorted(grid.k))),

@@ -1,27 +1,26 @@
 """The simulation of Zhao & Eger 2022, run again: 14 alignments on languages with known geometry.
 
 A job is one alignment of one simulated pair; it is tested at every distance eps, as the training does not depend on it.
-Finished jobs are kept in the output folder, so that a killed grid goes on where it was.
+Finished jobs are kept in the output folder, so that a killed grid resumes where it was.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-import json
+import functools
 import multiprocessing
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-import isoglot
 from isoglot.aligners import Alignment, aligner
 from isoglot.progress import Progress, silent
-from isoglot.resumable import earlier_run, keep_run
+from isoglot.resumable import earlier_record, kept, run_key
 from isoglot.retrieval import Retriever
 from isoglot.simulate import Occurrences, simulate_occurrences
 from isoglot.spaces import FloatMatrix
@@ -35,6 +34,8 @@ __all__ = [
     "SUPERVISED",
     "Grid",
     "Job",
+    "Outcome",
+    "Point",
     "onto_target_side",
     "run_grid",
     "values",
@@ -164,6 +165,25 @@ class Job:
         return f"t{self.t}-k{self.k}-run{self.run}-{self.name}"
 
 
+@dataclasses.dataclass(frozen=True)
+class Point:
+    """P@1 at a distance: the nearest occurrence is of the same word, or the very twin."""
+
+    eps: float
+    word: float
+    twin: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What a job came to. `seconds`: of the fit; `told`: what the method says of itself."""
+
+    job: Job
+    points: tuple[Point, ...]
+    seconds: float
+    told: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
 def word_precision(mapped: FloatMatrix, split: Occurrences) -> tuple[float, float]:
     """P@1 of mapped source occurrences (n, d): the nearest target occurrence is of the same word, or the very twin."""
     nearest = Retriever(mapped, split.tgt.vectors, score="euclidean", threads=1).top(1).indices[:, 0]
@@ -172,7 +192,7 @@ def word_precision(mapped: FloatMatrix, split: Occurrences) -> tuple[float, floa
     return float((split.tgt_word[nearest] == split.src_word).mean()), float((nearest == twins).mean())
 
 
-def run_job(grid: Grid, job: Job) -> dict[str, Any]:
+def run_job(grid: Grid, job: Job) -> Outcome:
     """Train once, test at every distance."""
     pair = simulate_occurrences(job.k, job.t, seed=job.run)
     method = aligner(SUITE[job.name][0], **{**grid.settings(job.name), "seed": job.run})
@@ -184,9 +204,9 @@ def run_job(grid: Grid, job: Job) -> dict[str, Any]:
     for i, eps in enumerate(grid.eps):
         split = pair.draw(eps, 10 + i, k=max(grid.k))
         word, twin = word_precision(onto_target_side(alignment, split.src.vectors), split)
-        points.append({"eps": eps, "word": word, "twin": twin})
+        points.append(Point(eps, word, twin))
     told = {name: alignment.info[name] for name in ("aligned", "best_epoch", "semantic") if name in alignment.info}
-    return {**dataclasses.asdict(job), "points": points, "seconds": seconds, "told": told}
+    return Outcome(job, tuple(points), seconds, told)
 
 
 def onto_target_side(alignment: Alignment, X: FloatMatrix) -> FloatMatrix:
@@ -196,32 +216,31 @@ def onto_target_side(alignment: Alignment, X: FloatMatrix) -> FloatMatrix:
     return (onto_target(alignment) if isinstance(alignment, LinearAlignment) else alignment).transform(X)
 
 
-def run_grid(grid: Grid, folder: Path, *, workers: int | None = None, progress: Progress = silent) -> list[Any]:
+def run_grid(grid: Grid, folder: Path, *, workers: int | None = None, progress: Progress = silent) -> list[Outcome]:
     """All jobs of the grid, those that an earlier run has done from the folder."""
     jobs = list(grid.jobs())
-    done: list[dict[str, Any]] = []
-    waiting: list[Job] = []
-    for job in jobs:
-        earlier = earlier_run(folder / "runs" / f"{job.slug}.json", _key(grid, job))
-        if earlier is None:
-            waiting.append(job)
-        else:
-            done.append(earlier)
+    places = {job: (folder / "runs" / f"{job.slug}.json", _key(grid, job)) for job in jobs}
+    earlier = {job: earlier_record(*places[job], Outcome) for job in jobs}
+    done = [outcome for outcome in earlier.values() if outcome is not None]
+    waiting = [job for job in jobs if earlier[job] is None]
     what = "simulated alignments (jobs)"
     progress(what, len(done), len(jobs))
+
+    def finish(job: Job, run: Callable[[], Outcome]) -> None:
+        done.append(kept(*places[job], Outcome, run))
+        progress(what, len(done), len(jobs))
+
     workers = available_threads(workers)
-    if waiting and workers == 1:
+    if workers == 1 or not waiting:
         for job in waiting:
-            done.append(_keep(folder, grid, job, run_job(grid, job)))
-            progress(what, len(done), len(jobs))
-    elif waiting:
-        # A fresh interpreter each: threads of torch and numba do not survive a fork.
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(workers, mp_context=context, initializer=_one_thread) as pool:
-            outcomes = pool.map(run_job, [grid] * len(waiting), waiting)
-            for job, outcome in zip(waiting, outcomes, strict=True):
-                done.append(_keep(folder, grid, job, outcome))
-                progress(what, len(done), len(jobs))
+            finish(job, functools.partial(run_job, grid, job))
+        return done
+    # A fresh interpreter each: threads of torch and numba do not survive a fork.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_one_thread) as pool:
+        outcomes = pool.map(run_job, [grid] * len(waiting), waiting)
+        for job in waiting:
+            finish(job, functools.partial(next, outcomes))
     return done
 
 
@@ -235,20 +254,13 @@ def _one_thread() -> None:
 
 
 def _key(grid: Grid, job: Job) -> str:
-    what = [isoglot.__version__, dataclasses.asdict(job), grid.settings(job.name), grid.eps, max(grid.k)]
-    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _keep(folder: Path, grid: Grid, job: Job, outcome: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {"key": _key(grid, job), **outcome}
-    keep_run(folder / "runs" / f"{job.slug}.json", kept)
-    return kept
+    return run_key(dataclasses.asdict(job), grid.settings(job.name), grid.eps, max(grid.k))
 
 
 def values(
-    outcomes: Sequence[Mapping[str, Any]], name: str, t: int, k: int, eps: float, kind: str = "word"
-) -> np.ndarray[Any, np.dtype[np.float64]]:
+    outcomes: Sequence[Outcome], name: str, t: int, k: int, eps: float, kind: str = "word"
+) -> npt.NDArray[np.float64]:
     """P@1 of the named alignment over the runs, (runs,), in order of the run."""
-    rows = [o for o in outcomes if o["name"] == name and o["t"] == t and o["k"] == k]
-    rows.sort(key=lambda row: row["run"])
-    return np.array([point[kind] for row in rows for point in row["points"] if point["eps"] == eps])
+    rows = [one for one in outcomes if (one.job.name, one.job.t, one.job.k) == (name, t, k)]
+    rows.sort(key=lambda one: one.job.run)
+    return np.array([getattr(point, kind) for one in rows for point in one.points if point.eps == eps])

@@ -1,42 +1,45 @@
 """Three tables on an encoder, each one command: sentences found across languages, word alignment, reference-free
-evaluation. Finished rows are kept in the output folder, so that a killed run goes on where it was.
+evaluation. Finished rows are kept in the output folder, so that a killed run resumes where it was.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
-import json
-import time
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import isoglot
 from isoglot import catalogue
 from isoglot.aligners import aligner
 from isoglot.encoders import Encoder, Level, WordVectors
 from isoglot.errors import MissingExtraError
 from isoglot.pipelines import align_and_test, align_encoder, judge_translations, tokenise
 from isoglot.progress import Progress, silent
-from isoglot.resumable import earlier_run, keep_run
+from isoglot.reproductions.rows import Figure, figures_of, slug, text_key
+from isoglot.resumable import kept, run_key, timed
 from isoglot.strings import check_list
-from isoglot.tasks import Result, read_wmt, word_alignment
+from isoglot.tasks import read_wmt, word_alignment
 from isoglot.text import ParallelText
 from isoglot.wordalign import METHODS, MODELS, WordLinks, check_links, link_words, statistical_align
 
 __all__ = [
     "LANGUAGES",
     "VARIANTS",
+    "EvaluationRow",
+    "LinkRow",
+    "RetrievalRow",
     "Variant",
     "evaluation_table",
     "retrieval_table",
     "shuffled",
     "word_alignment_table",
 ]
+
+Finder = Callable[[], Sequence[WordLinks]]
 
 LANGUAGES = ("de", "es", "fr", "ru", "cs", "tr")
 #: Lines to learn from and to test on.
@@ -55,6 +58,41 @@ class Variant:
     method: str = "procrustes"
     word_method: str = "itermax"
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class RetrievalRow:
+    """Sentence retrieval with one language, before and after one alignment; figures by metric and score."""
+
+    language: str
+    variant: str
+    before: Mapping[str, Figure]
+    after: Mapping[str, Figure]
+    seconds: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class LinkRow:
+    """Word alignment of one set by one method; `kind` of vectors, or "statistical". `missing`: why it could not run."""
+
+    set: str
+    kind: str
+    method: str
+    figures: Mapping[str, Figure] = dataclasses.field(default_factory=dict)
+    seconds: float = 0.0
+    missing: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class EvaluationRow:
+    """Correlation with people's judgement of one language pair, of n-grams, with the encoder aligned or not."""
+
+    pair: str
+    ngram: int
+    remapped: bool
+    segments: int
+    figures: Mapping[str, Figure]
+    seconds: float = 0.0
 
 
 #: What the table of sentence retrieval compares; chosen on lines that are not tested on (see docs/contextual.md).
@@ -78,8 +116,8 @@ def retrieval_table(
     seed: int = 0,
     load: Callable[[str], ParallelText] | None = None,
     progress: Progress = silent,
-) -> list[dict[str, Any]]:
-    """Sentence retrieval between English and each language, before and after each alignment; a record a variant.
+) -> list[RetrievalRow]:
+    """Sentence retrieval between English and each language, before and after each alignment; one row per variant.
 
     Lines of the catalogue's parallel text are shuffled with the seed; `load` may bring another text for a language.
     """
@@ -88,38 +126,32 @@ def retrieval_table(
     for lang in languages:
         text = shuffled(catalogue.load_parallel(lang, "en") if load is None else load(lang), train + test, seed)
         linked: dict[str, list[WordLinks]] = {}
-        for variant in variants:
-            key = _key(
-                "retrieval", _identity(encoder), lang, dataclasses.asdict(variant), train, test, seed, _digest(text)
+
+        def measured(
+            variant: Variant, lang: str = lang, text: ParallelText = text, linked: Any = linked
+        ) -> RetrievalRow:
+            model = Encoder(encoder, layer=variant.layer, cache=output / "cache", progress=progress)
+            if variant.level == "word" and variant.word_method in MODELS and variant.word_method not in linked:
+                linked[variant.word_method] = _statistical(text, train, variant.word_method, progress)
+            outcome = align_and_test(
+                model,
+                text,
+                aligner(variant.method, **variant.settings),
+                level=variant.level,
+                held_out=test,
+                method=variant.word_method,
+                links=linked.get(variant.word_method) if variant.level == "word" else None,
+                seed=seed,
+                progress=progress,
             )
-            place = output / "runs" / f"{lang}-{_slug(variant.name)}.json"
-            row = earlier_run(place, key)
-            if row is None:
-                began = time.perf_counter()
-                model = Encoder(encoder, layer=variant.layer, cache=output / "cache", progress=progress)
-                if variant.level == "word" and variant.word_method in MODELS and variant.word_method not in linked:
-                    linked[variant.word_method] = _statistical(text, train, variant.word_method, progress)
-                outcome = align_and_test(
-                    model,
-                    text,
-                    aligner(variant.method, **variant.settings),
-                    level=variant.level,
-                    held_out=test,
-                    method=variant.word_method,
-                    links=linked.get(variant.word_method) if variant.level == "word" else None,
-                    seed=seed,
-                    progress=progress,
-                )
-                row = {
-                    "key": key,
-                    "language": lang,
-                    "variant": variant.name,
-                    "seconds": round(time.perf_counter() - began, 1),
-                    "before": _values(outcome.before),
-                    "after": _values(outcome.after),
-                }
-                keep_run(place, row)
-            rows.append(row)
+            return RetrievalRow(lang, variant.name, figures_of(outcome.before), figures_of(outcome.after))
+
+        for variant in variants:
+            key = run_key(
+                "retrieval", _identity(encoder), lang, dataclasses.asdict(variant), train, test, seed, text_key(text)
+            )
+            place = output / "runs" / f"{lang}-{slug(variant.name)}.json"
+            rows.append(kept(place, key, RetrievalRow, timed(functools.partial(measured, variant))))
     return rows
 
 
@@ -133,7 +165,7 @@ def word_alignment_table(
     aligned: Mapping[str, ParallelText] | None = None,
     seed: int = 0,
     progress: Progress = silent,
-) -> list[dict[str, Any]]:
+) -> list[LinkRow]:
     """F1 and AER of every method on gold links of tokenised text, beside statistical models learned on the same text.
 
     `aligned` brings parallel text for a set: the encoder is then also measured after a rotation learned on its words.
@@ -145,32 +177,28 @@ def word_alignment_table(
         taught = None if aligned is None else aligned.get(name)
         words = _Words(encoder, layer, output / "cache", src, tgt, taught, progress)
         kinds = ["as it comes"] if taught is None else ["as it comes", "aligned"]
-        finders: list[tuple[str, str, Callable[[], Sequence[WordLinks]]]] = []
+        finders: list[tuple[str, str, Finder]] = []
         for kind in kinds:
             finders += [(kind, method, functools.partial(words.link, kind, method)) for method in METHODS]
         finders += [
             ("statistical", method, functools.partial(statistical_align, src, tgt, method, progress=progress))
             for method in models
         ]
+        digest = run_key([[sorted(one.sure), sorted(one.possible)] for one in gold])
         for kind, method, find in finders:
-            learned = _digest(taught) if kind == "aligned" and taught is not None else ""
-            key = _key(
-                "words", _identity(encoder), layer, kind, method, seed, _digest(text), _fingerprint(gold), learned
-            )
-            place = output / "runs" / f"{name}-{_slug(f'{kind} {method}')}.json"
-            row = earlier_run(place, key)
-            if row is None:
-                began = time.perf_counter()
-                try:
-                    found = find()
-                except MissingExtraError as error:
-                    rows.append({"set": name, "kind": kind, "method": method, "missing": str(error)})
-                    continue
-                figures = _values(word_alignment(found, gold, seed=seed))
-                seconds = round(time.perf_counter() - began, 1)
-                row = {"key": key, "set": name, "kind": kind, "method": method, "seconds": seconds, **figures}
-                keep_run(place, row)
-            rows.append(row)
+            learned = text_key(taught) if kind == "aligned" and taught is not None else ""
+            key = run_key("words", _identity(encoder), layer, kind, method, seed, text_key(text), digest, learned)
+            row = LinkRow(name, kind, method)
+
+            def measured(row: LinkRow = row, find: Finder = find, gold: Sequence[WordLinks] = gold) -> LinkRow:
+                return dataclasses.replace(row, figures=figures_of(word_alignment(find(), gold, seed=seed)))
+
+            try:
+                rows.append(
+                    kept(output / "runs" / f"{name}-{slug(f'{kind} {method}')}.json", key, LinkRow, timed(measured))
+                )
+            except MissingExtraError as error:
+                rows.append(dataclasses.replace(row, missing=str(error)))
     return rows
 
 
@@ -186,42 +214,39 @@ def evaluation_table(
     seed: int = 0,
     load: Callable[[str], ParallelText] | None = None,
     progress: Progress = silent,
-) -> list[dict[str, Any]]:
+) -> list[EvaluationRow]:
     """Correlation of word mover's scores with people's, n-grams of 1 and 2, before and after aligning the encoder."""
     rows = []
     for pair in pairs:
         src, _, tgt = pair.partition("-")
         segments = read_wmt(folder, pair, unescape=True)
         text = shuffled(catalogue.load_parallel(src, tgt) if load is None else load(src), lines, seed)
-        judged = hashlib.sha256(json.dumps([dataclasses.astuple(one) for one in segments]).encode()).hexdigest()[:16]
-        model: Encoder | None = None
-        learned: tuple[Encoder, Encoder] | None = None
-        for remapped in (False, True):
-            for ngram in (1, 2):
-                key = _key(
-                    "rfeval", _identity(encoder), layer, judged, ngram, remapped, method, lines, seed, _digest(text)
-                )
-                place = output / "runs" / f"rfeval-{pair}-{ngram}-{'after' if remapped else 'before'}.json"
-                row = earlier_run(place, key)
-                if row is None:
-                    began = time.perf_counter()
-                    if model is None:
-                        model = Encoder(encoder, layer=layer, cache=output / "cache", progress=progress)
-                    if remapped and learned is None:
-                        learned = _learned(model, text, method, progress)
-                    sides = learned if remapped and learned is not None else (model, model)
-                    results = judge_translations(sides, segments, (src, tgt), ngram=ngram, seed=seed, progress=progress)
-                    row = {
-                        "key": key,
-                        "pair": pair,
-                        "ngram": ngram,
-                        "remapped": remapped,
-                        "segments": len(segments),
-                        "seconds": round(time.perf_counter() - began, 1),
-                        **_values(results),
-                    }
-                    keep_run(place, row)
-                rows.append(row)
+        judged = run_key([dataclasses.astuple(one) for one in segments])
+        # Made when a row asks for them: kept rows need none.
+        model = functools.cache(
+            functools.partial(Encoder, encoder, layer=layer, cache=output / "cache", progress=progress)
+        )
+        learned = functools.cache(lambda model=model, text=text: _learned(model(), text, method, progress))
+
+        def measured(
+            remapped: bool,
+            ngram: int,
+            pair: str = pair,
+            segments: Any = segments,
+            model: Any = model,
+            learned: Any = learned,
+        ) -> EvaluationRow:
+            sides = learned() if remapped else (model(), model())
+            langs = (pair.partition("-")[0], pair.partition("-")[2])
+            results = judge_translations(sides, segments, langs, ngram=ngram, seed=seed, progress=progress)
+            return EvaluationRow(pair, ngram, remapped, len(segments), figures_of(results))
+
+        for remapped, ngram in itertools.product((False, True), (1, 2)):
+            key = run_key(
+                "rfeval", _identity(encoder), layer, judged, ngram, remapped, method, lines, seed, text_key(text)
+            )
+            place = output / "runs" / f"rfeval-{pair}-{ngram}-{'after' if remapped else 'before'}.json"
+            rows.append(kept(place, key, EvaluationRow, timed(functools.partial(measured, remapped, ngram))))
     return rows
 
 
@@ -287,35 +312,8 @@ def shuffled(text: ParallelText, lines: int, seed: int) -> ParallelText:
     return dataclasses.replace(text, src=tuple(text.src[i] for i in order), tgt=tuple(text.tgt[i] for i in order))
 
 
-def _values(results: Sequence[Result]) -> dict[str, Any]:
-    """Figures by name, with the score where a task has several."""
-    found: dict[str, Any] = {}
-    for result in results:
-        score = result.protocol.get("score")
-        name = result.metric if score is None else f"{result.metric} {score}"
-        found[name] = {"value": result.value, "interval": result.interval, "n": result.n}
-    return found
-
-
 def _identity(encoder: str) -> list[Any]:
     """The encoder's name and, of a folder, its files: another model in the same folder is another encoder."""
     folder = Path(encoder)
     files = [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
     return [encoder, sorted((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files)]
-
-
-def _key(*parts: Any) -> str:
-    return hashlib.sha256(json.dumps([isoglot.__version__, *parts], default=str).encode()).hexdigest()[:16]
-
-
-def _digest(text: ParallelText) -> str:
-    return hashlib.sha256(json.dumps([text.src, text.tgt]).encode()).hexdigest()[:16]
-
-
-def _fingerprint(links: Sequence[WordLinks]) -> str:
-    content = [[sorted(one.sure), sorted(one.possible)] for one in links]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
-
-
-def _slug(name: str) -> str:
-    return "".join(c if c.isalnum() else "-" for c in name.lower())

@@ -150,7 +150,7 @@ def run_ablation(
     if len(job.texts) != 2 or len(job.lexicons) != 1 or job.aligner is None:
         raise ConfigError("the ablation takes two texts, one lexicon and a method to refine with")
     if baselines and not job.tests:
-        raise ConfigError("the baselines train on the lexicon", remedy="give --test, a lexicon of its own to test on")
+        raise ConfigError("the baselines train on the lexicon", remedy="give `tests`, a lexicon of its own to test on")
 
     def trained(name: str, texts: list[TextFile], variant: str = "joint") -> Any:
         corpus = dataclasses.replace(
@@ -173,7 +173,7 @@ def run_ablation(
     joint = space_of(together)
     lexicons, tests = split_tests(job.lexicons, job.tests, joint)
     if not tests:
-        raise ConfigError("the lexicon is too small to hold words out", remedy="give --test")
+        raise ConfigError("the lexicon is too small to hold words out", remedy="give `tests`")
     (pair, test), *_ = tests.items()
     separate = [space_of(trained(f"separate-{text.lang}", [text])).view(text.lang) for text in (first, second)]
     gamma = job.gamma

@@ -70,7 +70,7 @@ class Experiment:
     def __post_init__(self) -> None:
         """Raise now what would stop the run hours later."""
         if self.aligning.pivot not in self.texts or len(self.texts) < 2:
-            remedy = f"give --text {self.aligning.pivot}=FILE de=FILE"
+            remedy = "name both in `texts`"
             raise ConfigError(f"needs text of {self.aligning.pivot} and of another language", remedy=remedy)
         if self.towards not in METHODS:
             missing = [lang for lang in self.texts if not (Path(self.towards) / f"{lang}.safetensors").is_file()]

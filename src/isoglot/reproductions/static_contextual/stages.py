@@ -8,7 +8,7 @@ encoder goes on guessing masked tokens, alone, with its words drawn to these vec
     OUT/encoder               the new encoder, if none was named
     OUT/static, OUT/aligned   static vectors, by method and seed
     OUT/models                trained encoders, by objective and seed
-    OUT/runs                  finished figures: a killed run goes on where it was
+    OUT/runs                  finished figures: a killed run resumes where it was
 """
 
 from __future__ import annotations
@@ -26,7 +26,16 @@ from isoglot.files import sha256_of_file
 from isoglot.finetuning import RUN, Recipe, StepRecord, Vocabulary, check_export, read_json
 from isoglot.pipelines import Fine, fine_tune, prepare
 from isoglot.progress import Progress, silent
-from isoglot.reproductions.static_contextual.claims import PAPER, claims_of
+from isoglot.reproductions.static_contextual.claims import claims_of
+from isoglot.reproductions.static_contextual.findings import (
+    EncoderFacts,
+    EncoderRow,
+    Findings,
+    SentenceFigure,
+    Sentences,
+    StaticRow,
+    Translations,
+)
 from isoglot.reproductions.static_contextual.plan import METHODS, OBJECTIVES, Experiment, Trials
 from isoglot.reproductions.static_contextual.words import (
     aligned_vectors,
@@ -37,7 +46,7 @@ from isoglot.reproductions.static_contextual.words import (
     states_of,
     translated_words,
 )
-from isoglot.resumable import kept_or_measured, run_key
+from isoglot.resumable import kept, run_key, timed
 from isoglot.spaces import FloatMatrix
 from isoglot.tasks import encode_words, tatoeba
 
@@ -55,12 +64,12 @@ def static_contextual(
     watch: Watch = lambda record: None,
     tell: Tell = lambda line: None,
     progress: Progress = silent,
-) -> dict[str, Any]:
+) -> Findings:
     """All stages: settings, figures of each, what was left out and why, and what became of the paper's claims."""
     check_export()
     texts = {lang: sha256_of_file(path) for lang, path in experiment.texts.items()}
     run = _Run(experiment, tests, output, texts, watch, tell, progress)
-    folder, made = run.start()
+    folder, facts = run.start()
     encoder, skipped = open_start(experiment, folder, progress)
     for objective, reason in skipped.items():
         tell(f"{objective} is left out: {reason}")
@@ -68,23 +77,16 @@ def static_contextual(
     static, aligned = run.static(encoder, identity)
     teachers = [] if not tests.sentences or len(skipped) == len(OBJECTIVES) else run.teachers(aligned)
     rows = run.encoders(folder, encoder.model.depth, identity, aligned, skipped)
-    document = {
-        "experiment": experiment.record(),
-        "encoder": {
-            "name": experiment.encoder or "a new one",
-            "layers": encoder.model.depth,
-            "width": encoder.model.width,
-            "static_layer": str(encoder.layers),
-            "tested_layer": experiment.layers_of(encoder.model.depth)[1],
-            **made,
-        },
-        "static": static,
-        "teachers": teachers,
-        "encoders": rows,
-        "skipped": skipped,
-        "paper": PAPER,
-    }
-    return {**document, "claims": [claim.record() for claim in claims_of(document)]}
+    facts = dataclasses.replace(
+        facts,
+        name=experiment.encoder or "a new one",
+        layers=encoder.model.depth,
+        width=encoder.model.width,
+        static_layer=str(encoder.layers),
+        tested_layer=experiment.layers_of(encoder.model.depth)[1],
+    )
+    claims = tuple(claims_of(static, rows))
+    return Findings(experiment.record(), facts, tuple(static), tuple(teachers), tuple(rows), skipped, claims)
 
 
 def open_start(experiment: Experiment, folder: str, progress: Progress = silent) -> tuple[Encoder, dict[str, str]]:
@@ -122,25 +124,25 @@ class _Run:
     tell: Tell
     progress: Progress
 
-    def start(self) -> tuple[str, dict[str, Any]]:
+    def start(self) -> tuple[str, EncoderFacts]:
         """Where the encoder is, and how its training went if it is a new one."""
         if self.experiment.encoder is not None:
-            return self.experiment.encoder, {}
+            return self.experiment.encoder, EncoderFacts()
         folder, place = self.output / "encoder", self.output / "runs" / "encoder.json"
         if not (folder / "modules.json").exists():
             place.unlink(missing_ok=True)
         recipe = self.experiment.new_encoder(folder)
 
-        def trained() -> dict[str, Any]:
+        def trained() -> EncoderFacts:
             # If the folder holds a training with other settings, this says so.
-            return {"training": fine_tune(self._prepared(recipe)).record()}
+            return EncoderFacts(training=fine_tune(self._prepared(recipe)).record())
 
         self.tell("a new encoder")
-        row = kept_or_measured(place, run_key(self.digests, _settings(recipe)), {}, trained)
+        facts = kept(place, run_key(self.digests, _settings(recipe)), EncoderFacts, timed(trained))
         shutil.rmtree(folder / RUN / "checkpoints", ignore_errors=True)
-        return str(folder), row
+        return str(folder), facts
 
-    def static(self, encoder: Encoder, identity: Any) -> tuple[list[dict[str, Any]], dict[tuple[str, int], Path]]:
+    def static(self, encoder: Encoder, identity: Any) -> tuple[list[StaticRow], dict[tuple[str, int], Path]]:
         """Figures of all static vectors, and where the aligned ones are, by method and seed."""
         experiment, tests, pivot = self.experiment, self.tests, self.experiment.aligning.pivot
         rows, aligned = [], {}
@@ -158,26 +160,22 @@ class _Run:
             )  # fmt: skip
             aligned[method, seed] = place
 
-            def measured(
-                distilled: Path = distilled, place: Path = place, seed: int = seed, languages: Any = figures
-            ) -> dict[str, Any]:
-                states = states_of(distilled, place, languages, experiment.aligning)
-                return {
-                    "bli": {
-                        name: translated_words(spaces, pivot, tests.lexicons, seed=seed, progress=self.progress)
-                        for name, spaces in states.items()
-                    },
-                    "similarity": {
-                        name: judged_words(spaces, tests.judged, seed=seed) for name, spaces in states.items()
-                    },
-                }
+            row = StaticRow(method, seed, figures, choices, {}, {})
 
-            facts = {"method": method, "seed": seed, "distilled": figures, "choices": choices}
+            def measured(distilled: Path = distilled, place: Path = place, row: StaticRow = row) -> StaticRow:
+                states = states_of(distilled, place, row.distilled, experiment.aligning)
+                bli = {
+                    name: translated_words(spaces, pivot, tests.lexicons, seed=row.seed, progress=self.progress)
+                    for name, spaces in states.items()
+                }
+                judged = {name: judged_words(spaces, tests.judged, seed=row.seed) for name, spaces in states.items()}
+                return dataclasses.replace(row, bli=bli, similarity=judged)
+
             key = run_key(distilled.name, place.name, tests.digest(), "words of like and of different form")
-            rows.append(kept_or_measured(self.output / "runs" / f"{method}-seed{seed}.json", key, facts, measured))
+            rows.append(kept(self.output / "runs" / f"{method}-seed{seed}.json", key, StaticRow, timed(measured)))
         return rows, aligned
 
-    def teachers(self, aligned: Mapping[tuple[str, int], Path]) -> list[dict[str, Any]]:
+    def teachers(self, aligned: Mapping[tuple[str, int], Path]) -> list[EncoderRow]:
         """What the vectors that encoders are trained towards find by themselves: sentences as means of their words."""
         experiment, rows, seen = self.experiment, [], set()
         for seed in experiment.all_seeds:
@@ -186,17 +184,13 @@ class _Run:
                 continue
             seen.add(place)
 
-            def measured(place: Path = place) -> dict[str, Any]:
+            def measured(seed: int = seed, place: Path = place) -> EncoderRow:
                 spaces, settings = read_vectors(place, experiment.texts), experiment.distilling("aggregate", 0)
-                return {
-                    "retrieval": self._retrieved(
-                        lambda lang, texts: mean_of_words(spaces[lang], texts, settings, self.progress)
-                    )
-                }
+                found = self._retrieved(lambda lang, texts: mean_of_words(spaces[lang], texts, settings, self.progress))
+                return EncoderRow("teacher", seed, found, vectors=place.name)
 
             key = run_key(identity, experiment.distill, self.tests.digest())
-            facts = {"seed": seed, "vectors": place.name}
-            rows.append(kept_or_measured(self.output / "runs" / f"teacher-seed{seed}.json", key, facts, measured))
+            rows.append(kept(self.output / "runs" / f"teacher-seed{seed}.json", key, EncoderRow, timed(measured)))
         return rows
 
     def encoders(
@@ -206,12 +200,12 @@ class _Run:
         identity: Any,
         aligned: Mapping[tuple[str, int], Path],
         skipped: Mapping[str, str],
-    ) -> list[dict[str, Any]]:
+    ) -> list[EncoderRow]:
         """Figures of the encoder as it was and of all that go on from it, seed after seed."""
         experiment = self.experiment
         words = next(iter(aligned.values()))  # the vocabularies are the same in all
         layer = experiment.layers_of(depth)[1]
-        rows = [self._tested("start", None, run_key(identity), start, layer, words, dict)]
+        rows = [self._tested("start", None, run_key(identity), start, layer, words, lambda: None)]
         jobs = [(seed, one) for seed in experiment.all_seeds for one in OBJECTIVES if one not in skipped]
         for number, (seed, objective) in enumerate(jobs, start=1):
             self.tell(f"training {number} of {len(jobs)}: {objective}, seed {seed}")
@@ -238,13 +232,14 @@ class _Run:
         seeds = {"x2static": list(self.experiment.all_seeds), "aggregate": [self.experiment.seed]}
         return [(method, seed) for method in METHODS for seed in seeds[method]]
 
-    def _train(self, recipe: Recipe) -> dict[str, Any]:
+    def _train(self, recipe: Recipe) -> Mapping[str, Any]:
         """Train to the end, or find that done, and say how it went."""
         result = recipe.output / RUN / "result.json"
         if not result.exists():
             fine_tune(self._prepared(recipe))
         shutil.rmtree(recipe.output / RUN / "checkpoints", ignore_errors=True)
-        return {"training": read_json(result)}
+        found: dict[str, Any] = read_json(result)
+        return found
 
     def _prepared(self, recipe: Recipe) -> Fine:
         device = self.experiment.device
@@ -258,31 +253,27 @@ class _Run:
         folder: str,
         layer: str,
         words: Path,
-        train: Callable[[], dict[str, Any]],
-    ) -> dict[str, Any]:
-        experiment, tests, pivot = self.experiment, self.tests, self.experiment.aligning.pivot
+        train: Callable[[], Mapping[str, Any] | None],
+    ) -> EncoderRow:
+        experiment = self.experiment
 
-        def measured() -> dict[str, Any]:
-            facts = train()
+        def measured() -> EncoderRow:
+            training = train()
             encoder = Encoder(folder, layer=layer, device=experiment.device)
-            return {
-                **facts,
-                "retrieval": self._retrieved(lambda _, texts: encoder.sentences(texts, progress=self.progress)),
-                "words": self._words(encoder, words, pivot),
-            }
+            found = self._retrieved(lambda _, texts: encoder.sentences(texts, progress=self.progress))
+            return EncoderRow(objective, seed, found, self._words(encoder, words), training)
 
-        whole = run_key(key, layer, experiment.words, words.name, tests.digest())
+        whole = run_key(key, layer, experiment.words, words.name, self.tests.digest())
         name = objective if seed is None else f"{objective}-seed{seed}"
-        facts = {"objective": objective, "seed": seed}
-        return kept_or_measured(self.output / "runs" / f"{name}.json", whole, facts, measured)
+        return kept(self.output / "runs" / f"{name}.json", whole, EncoderRow, timed(measured))
 
-    def _retrieved(self, vectors: Callable[[str, Sequence[str]], FloatMatrix]) -> dict[str, Any]:
-        """By language and score, P@1 of sentences: to the pivot, from it, and the mean of both with its interval.
+    def _retrieved(self, vectors: Callable[[str, Sequence[str]], FloatMatrix]) -> Sentences:
+        """P@1 of the test sentences by language and score.
 
         Args:
             vectors: of the sentences of a language.
         """
-        found: dict[str, Any] = {}
+        found: dict[str, dict[str, SentenceFigure]] = {}
         for lang, text in self.tests.sentences.items():
             X, Y = vectors(lang, text.src), vectors(self.experiment.aligning.pivot, text.tgt)
             found[lang] = {}
@@ -290,13 +281,10 @@ class _Run:
                 both, there, back = tatoeba(
                     X, Y, score=score, sentences=(text.src, text.tgt), seed=self.experiment.seed
                 )
-                found[lang][score] = {
-                    "both": both.value, "interval": list(both.interval or ()), "to pivot": there.value,
-                    "from pivot": back.value, "n": both.n,
-                }  # fmt: skip
+                found[lang][score] = SentenceFigure(both.value, both.interval, there.value, back.value, both.n)
         return found
 
-    def _words(self, encoder: Encoder, folder: Path, pivot: str) -> dict[str, Any]:
+    def _words(self, encoder: Encoder, folder: Path) -> Translations:
         """The same words as those with static vectors, each encoded alone, translated."""
         if not self.tests.lexicons:
             return {}
@@ -306,7 +294,8 @@ class _Run:
             )
             for lang, space in read_vectors(folder, self.experiment.texts).items()
         }
-        return translated_words(spaces, pivot, self.tests.lexicons, seed=self.experiment.seed, progress=self.progress)
+        pivot, seed = self.experiment.aligning.pivot, self.experiment.seed
+        return translated_words(spaces, pivot, self.tests.lexicons, seed=seed, progress=self.progress)
 
 
 def _settings(recipe: Recipe) -> dict[str, Any]:

@@ -22,9 +22,10 @@ from isoglot.lexicons import Lexicon
 from isoglot.manifests import Fields, read_json_object
 from isoglot.pipelines import align_static, remove_work
 from isoglot.progress import Progress, silent
+from isoglot.reproductions.static_contextual.findings import SimilarityFigure, WordFigure
 from isoglot.resumable import run_key
 from isoglot.spaces import FloatMatrix, Space
-from isoglot.tasks import Result, WordPair, bli, similarity
+from isoglot.tasks import WordPair, bli, similarity
 from isoglot.text import lower_case, segmenter
 from isoglot.wordvectors import TextFile
 
@@ -172,25 +173,22 @@ def translated_words(
     *,
     seed: int = 0,
     progress: Progress = silent,
-) -> dict[str, dict[str, dict[str, Any]]]:
+) -> dict[str, dict[str, WordFigure]]:
     """By language and direction, P@1 of translating words (CSLS), its interval, and how many words could be asked.
-
-    `different` is P@1 of the pairs whose two words are not written alike, which shared word pieces do not give away;
-    None without such pairs.
 
     Args:
         lexicons: by language, from the pivot. One without any pair in both vocabularies gives no figures.
     """
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    found: dict[str, dict[str, WordFigure]] = {}
     for lang, lexicon in lexicons.items():
         covered = len(lexicon.restrict(spaces[pivot], spaces[lang]))
         if not covered:
             continue
         for source, target, test in ((pivot, lang, lexicon), (lang, pivot, lexicon.invert())):
             results = bli(spaces[source], spaces[target], test, ks=(1,), seed=seed, progress=progress)
-            one, full = (result for result in results if result.metric == "P@1")
-            figure = {**_figure(one), "full": full.value, "pairs": covered, "test_pairs": len(lexicon)}
-            figure["different"] = _different(spaces[source], spaces[target], test)
+            one, full = results[0], results.find("P@1", denominator="full").value
+            different = _different(spaces[source], spaces[target], test)
+            figure = WordFigure(one.value, one.interval, one.n, full, covered, len(lexicon), different)
             found.setdefault(lang, {})[f"{source}-{target}"] = figure
     return found
 
@@ -199,10 +197,10 @@ def _different(src: Space, tgt: Space, test: Lexicon) -> float | None:
     other = test.without_identical()
     if not len(other.restrict(src, tgt)):
         return None
-    return bli(src, tgt, other, ks=(1,), bootstrap=0)[0].value
+    return bli(src, tgt, other, ks=(1,), bootstrap=0)["P@1"]
 
 
-def judged_words(spaces: Mapping[str, Space], sets: Judged, *, seed: int = 0) -> dict[str, dict[str, Any]]:
+def judged_words(spaces: Mapping[str, Space], sets: Judged, *, seed: int = 0) -> dict[str, SimilarityFigure]:
     """By set, Spearman's correlation and the harmonic mean with Pearson's, over the pairs that have vectors."""
     found = {}
     for name, ((first, second), pairs) in sets.items():
@@ -211,14 +209,9 @@ def judged_words(spaces: Mapping[str, Space], sets: Judged, *, seed: int = 0) ->
             results = similarity(pairs, spaces[first], other, seed=seed)
         except InputError:
             continue  # too few of its words have vectors
-        own = {one.metric: one for one in results if one.protocol["denominator"] == "in-vocabulary"}
-        found[name] = {**_figure(own["Spearman"]), "harmonic": own["harmonic"].value, "test_pairs": len(pairs)}
+        one = results.find("Spearman")  # in-vocabulary figures come first
+        found[name] = SimilarityFigure(one.value, one.interval, one.n, results["harmonic"], len(pairs))
     return found
-
-
-def _figure(result: Result) -> dict[str, Any]:
-    interval = None if result.interval is None else list(result.interval)
-    return {"value": result.value, "interval": interval, "n": result.n, "coverage": result.coverage}
 
 
 def _normalised(spaces: Mapping[str, Space], aligning: Aligning) -> dict[str, Space]:

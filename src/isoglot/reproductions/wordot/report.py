@@ -1,4 +1,4 @@
-"""The page and the tables of fine-tuned encoders: all ways beside each other, by language, and over lines of text."""
+"""Page and tables of fine-tuned encoders: all methods beside each other, by language, and over lines of text."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import isoglot
-from isoglot.report import Report, Section, escape, percent, plot, table, write_report
-from isoglot.reproductions.density.table1_report import language_bars
+from isoglot.report import Report, Section, Table, decimals, line, percent, plot, table_section, write_report
+from isoglot.reproductions.wordot.table import FinetuneRow
 
 __all__ = ["language_rows", "mean_rows", "write_finetune_page"]
-
-Record = Mapping[str, Any]
-Table = tuple[list[str], list[list[str]]]
 
 #: Groups of languages that rows are measured on, and what people call them.
 GROUPS = {"trained": "trained on", "unseen": "not trained on", "others": "another domain"}
@@ -22,67 +19,67 @@ TARGET = {"sentences": "English sentences", "simlex-999": "SimLex", "wordsim-353
 _LOOKS = {"WordOT": ("--src", "dash"), "best": ("--tgt", "solid")}
 
 
-def mean_rows(records: Sequence[Record], score: str = "csls") -> Table:
-    """A row a way: P@1 towards the target as means over each group of languages, what the target kept, minutes."""
-    groups = [group for group in GROUPS if any(record[group] for record in records)]
-    languages = {group: {lang for record in records for lang in record[group]} for group in groups}
-    target = [name for name in TARGET if any(name in record.get("target", {}) for record in records)]
-    rows = []
-    for record in records:
-        minutes = record.get("training_seconds")
-        rows.append(
-            [
-                record["variant"],
-                _lines(record),
-                *(_cell(mean(record, group, score, languages[group])) for group in groups),
-                *(_cell(record.get("target", {}).get(name)) for name in target),
-                "-" if minutes is None else f"{minutes / 60:.1f}",
-            ]
-        )
-    head = ["way", "lines", *(GROUPS[group] for group in groups), *(TARGET[name] for name in target), "minutes"]
+def mean_rows(records: Sequence[FinetuneRow], score: str = "csls") -> Table:
+    """One row per method: mean P@1 towards the target over each group of languages, what the target kept, minutes."""
+    groups = [group for group in GROUPS if any(record.groups[group] for record in records)]
+    languages = {group: {lang for record in records for lang in record.groups[group]} for group in groups}
+    target = [name for name in TARGET if any(name in record.target for record in records)]
+    rows = [
+        [
+            record.variant,
+            _lines(record),
+            *(decimals(mean(record, group, score, languages[group])) for group in groups),
+            *(decimals(record.target.get(name)) for name in target),
+            decimals(None if record.training is None else record.training.seconds / 60, 1),
+        ]
+        for record in records
+    ]
+    head = ["method", "lines", *(GROUPS[group] for group in groups), *(TARGET[name] for name in target), "minutes"]
     return head, rows
 
 
-def language_rows(records: Sequence[Record], group: str = "trained", score: str = "csls") -> Table:
-    """A row a way, a column a language: P@1 towards the target, and the mean."""
-    languages = list(dict.fromkeys(lang for record in records for lang in record[group]))
+def language_rows(records: Sequence[FinetuneRow], group: str = "trained", score: str = "csls") -> Table:
+    """One row per method, one column per language: P@1 towards the target, and the mean."""
+    languages = list(dict.fromkeys(lang for record in records for lang in record.groups[group]))
     rows = []
     for record in records:
-        if record[group]:
-            values = [record[group].get(lang, {}).get(score, {}).get("to target") for lang in languages]
-            rows.append([_name(record), *map(_cell, values), _cell(mean(record, group, score, languages))])
-    return ["way", *languages, "mean"], rows
+        own = record.groups[group]
+        if own:
+            values = [own[lang][score].to_target if lang in own else None for lang in languages]
+            rows.append([_name(record), *map(decimals, values), decimals(mean(record, group, score, languages))])
+    return ["method", *languages, "mean"], rows
 
 
-def mean(record: Record, group: str, score: str, languages: Collection[str]) -> float | None:
+def mean(record: FinetuneRow, group: str, score: str, languages: Collection[str]) -> float | None:
     """Of P@1 towards the target over these languages; None unless all were measured: other means do not compare."""
-    if not languages or not record[group].keys() >= set(languages):
+    own = record.groups[group]
+    if not languages or not own.keys() >= set(languages):
         return None
-    return sum(float(record[group][lang][score]["to target"]) for lang in languages) / len(languages)
+    return sum(own[lang][score].to_target for lang in languages) / len(languages)
 
 
-def write_finetune_page(path: str | Path, encoder: str, records: Sequence[Record], settings: Mapping[str, Any]) -> None:
+def write_finetune_page(
+    path: str | Path, encoder: str, records: Sequence[FinetuneRow], settings: Mapping[str, Any]
+) -> None:
     """One HTML page."""
-    head, rows = mean_rows(records)
     sections = [
-        Section(
-            "All ways",
-            table(head, rows, numeric=range(1, len(head))),
+        table_section(
+            "All methods",
+            mean_rows(records),
             "P@1 of finding a sentence's English translation among those of the test, CSLS, means over languages. "
             "English sentences: those found by two thirds of their words, a check that English was not spoiled.",
         )
     ]
     for group, called in GROUPS.items():
-        columns, cells = language_rows(records, group)
-        if cells:
-            body = language_bars(columns[1:-1], cells) + table(columns, cells, numeric=range(1, len(columns)))
-            sections.append(Section(f"Languages: {called}", body, "P@1 towards English, CSLS."))
+        found = language_rows(records, group)
+        if found[1]:
+            sections.append(table_section(f"Languages: {called}", found, "P@1 towards English, CSLS.", bars=True))
     curve = _curve(records)
     if curve:
         lead = "What more parallel lines bring; languages not trained on are dotted."
         sections.insert(1, Section("How much text is needed", curve, lead))
     report = Report(
-        "Encoders trained so that languages meet",
+        "Encoders trained to align languages",
         f"{encoder}, parallel lines of the catalogue",
         settings=settings,
         versions={"isoglot": isoglot.__version__},
@@ -91,30 +88,20 @@ def write_finetune_page(path: str | Path, encoder: str, records: Sequence[Record
     write_report(path, report)
 
 
-def _curve(records: Sequence[Record]) -> str:
-    """P@1 over lines, for ways that were trained on several numbers of them; empty if there are none."""
+def _curve(records: Sequence[FinetuneRow]) -> str:
+    """P@1 over lines, for methods that were trained on several numbers of them; empty if there are none."""
     traces = []
     spoken = []
     for variant, (colour, dash) in _LOOKS.items():
-        own = sorted((record for record in records if record["variant"] == variant), key=lambda one: one["lines"])
+        own = sorted((record for record in records if record.variant == variant), key=lambda one: one.lines or 0)
         if len(own) < 2:
             continue
         for group, style in (("trained", dash), ("unseen", "dot")):
-            values = [mean(record, group, "csls", own[0][group].keys()) for record in own]
+            values = [mean(record, group, "csls", own[0].groups[group]) for record in own]
             name = f"{variant}, {GROUPS[group]}"
             spoken.append(f"{name}: " + ", ".join(percent(value or 0) for value in values))
-            traces.append(
-                {
-                    "type": "scatter",
-                    "mode": "lines+markers",
-                    "name": escape(name),
-                    "x": [record["lines"] for record in own],
-                    "y": [None if value is None else 100 * value for value in values],
-                    "line": {"color": colour, "dash": style},
-                    "marker": {"color": colour, "size": 6},
-                    "hovertemplate": "%{y:.1f}%<extra>" + escape(name) + "</extra>",
-                }
-            )
+            shares = [None if value is None else 100 * value for value in values]
+            traces.append(line(name, [record.lines for record in own], shares, colour, style))
     if not traces:
         return ""
     layout = {
@@ -125,13 +112,9 @@ def _curve(records: Sequence[Record]) -> str:
     return plot(traces, layout, label="P@1 over lines: " + "; ".join(spoken), height=400)
 
 
-def _name(record: Record) -> str:
-    return record["variant"] if "training_seconds" not in record else f"{record['variant']}, {_lines(record)}"
+def _name(record: FinetuneRow) -> str:
+    return record.variant if record.training is None else f"{record.variant}, {_lines(record)}"
 
 
-def _lines(record: Record) -> str:
-    return "-" if record["lines"] is None else f"{record['lines']:,}"
-
-
-def _cell(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _lines(record: FinetuneRow) -> str:
+    return "-" if record.lines is None else f"{record.lines:,}"

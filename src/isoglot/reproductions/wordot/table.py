@@ -1,14 +1,14 @@
 """One table: an encoder as it comes, mapped, and trained by several recipes, all tested on the same lines.
 
 Tested are the languages trained on, languages that were not, another domain if its text is given, and what became of
-the target language itself. Each run and its figures are kept in the output folder, so that a killed table goes on.
+the target language itself. Each run and its figures are kept in the output folder, so that a killed table resumes.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
-import json
 import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -32,12 +32,13 @@ from isoglot.finetuning import (
 )
 from isoglot.pipelines import Evaluation, align_encoder
 from isoglot.progress import Progress, silent
-from isoglot.resumable import kept_or_measured, run_key
+from isoglot.reproductions.rows import slug, text_key
+from isoglot.resumable import kept, run_key, timed
 from isoglot.spaces import FloatMatrix
 from isoglot.tasks import encode_words, similarity, similarity_set, tatoeba
 from isoglot.text import ParallelText
 
-__all__ = ["TRAINED", "UNSEEN", "Split", "Variant", "finetune_table", "split_texts", "variants"]
+__all__ = ["TRAINED", "UNSEEN", "FinetuneRow", "Found", "Split", "Variant", "finetune_table", "split_texts", "variants"]
 
 TRAINED = ("de", "es", "fr", "cs", "tr")
 UNSEEN = ("ru", "it", "nl", "fi", "pl")
@@ -66,6 +67,44 @@ class Split:
     train: ParallelText
     valid: ParallelText
     test: ParallelText
+
+
+@dataclasses.dataclass(frozen=True)
+class Found:
+    """P@1 of sentences towards the target language with its interval, and the mean of both directions."""
+
+    to_target: float
+    interval: tuple[float, float]
+    both: float
+
+
+#: By language and score.
+Group = Mapping[str, Mapping[str, Found]]
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingFacts:
+    """How a training went; `held_out`: figures on the lines that weights are chosen by."""
+
+    steps: int
+    seconds: float
+    held_out: Mapping[str, float]
+    settings: Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class FinetuneRow:
+    """One way to train, and the sentences found with it in the groups "trained", "unseen" and "others".
+
+    `target`: sentences of the target found by two thirds of their words, and word similarity.
+    """
+
+    variant: str
+    lines: int | None
+    groups: Mapping[str, Group]
+    target: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    training: TrainingFacts | None = None
+    seconds: float = 0.0
 
 
 def variants(lines: int, curve: Sequence[int]) -> list[Variant]:
@@ -132,8 +171,8 @@ def finetune_table(
     watch: Callable[[StepRecord], None] = lambda record: None,
     tell: Callable[[str], None] = lambda line: None,
     progress: Progress = silent,
-) -> list[dict[str, Any]]:
-    """A record for the encoder as it comes, one for Procrustes maps, one for each variant.
+) -> list[FinetuneRow]:
+    """A row for the encoder as it comes, one for Procrustes maps, one for each variant.
 
     Args:
         others: text of another domain to test on, by language.
@@ -144,77 +183,78 @@ def finetune_table(
         raise ConfigError("is aligned already", where=encoder)
     bring = load or (lambda lang: catalogue.load_parallel(lang, target, progress=progress))
     splits = split_texts({lang: bring(lang) for lang in (*trained, *unseen)}, test=test, valid=valid)
-    tests = _Tests({lang: one.test for lang, one in splits.items()}, dict(others or {}), seed)
+    groups = {
+        name: {lang: splits[lang].test for lang in langs} for name, langs in (("trained", trained), ("unseen", unseen))
+    }
+    tests = _Tests({**groups, "others": others or {}}, seed)
     most = max(one.lines for one in chosen)
     bare = Encoder(encoder, cache=output / "cache", progress=progress)
-    base = [bare.model.fingerprint(), [[_digest(one.test), _digest(one.train)] for one in splits.values()], seed]
-    records = []
-    for name, lines, measured in (
-        ("as it comes", None, lambda: tests.figures(bare, trained, unseen)),
-        ("Procrustes maps", most, lambda: _mapped(bare, splits, trained, most, tests, progress)),
-    ):
-        key = run_key(name, *base, tests.digest, lines)
-        facts = {"variant": name, "lines": lines}
-        records.append(kept_or_measured(output / "runs" / f"{_slug(name)}.json", key, facts, measured))
+    base = [bare.model.fingerprint(), [[text_key(one.test), text_key(one.train)] for one in splits.values()], seed]
+
+    def row(name: str, parts: Sequence[Any], make: Callable[[], FinetuneRow]) -> FinetuneRow:
+        key = run_key(*parts, *base, tests.key())
+        return kept(output / "runs" / f"{slug(name)}.json", key, FinetuneRow, timed(make))
+
+    rows = [
+        row("as it comes", ["as it comes"], lambda: tests.row(bare, "as it comes", None)),
+        row("Procrustes maps", ["Procrustes maps", most], lambda: _mapped(bare, splits, most, tests, progress)),
+    ]
     for number, variant in enumerate(chosen, start=1):
         name = f"{variant.name}, {variant.lines}"
+        folder = output / "models" / slug(name)
         tell(f"{name} lines, {number} of {len(chosen)}")
-
-        def measured(variant: Variant = variant, folder: Path = output / "models" / _slug(name)) -> dict[str, Any]:
-            model, facts = _trained(encoder, folder, variant, {lang: splits[lang] for lang in trained}, seed, watch)
-            return tests.figures(model, trained, unseen) | facts
-
-        key = run_key(dataclasses.asdict(variant), *base, tests.digest)
-        facts = {"variant": variant.name, "lines": variant.lines}
-        records.append(kept_or_measured(output / "runs" / f"{_slug(name)}.json", key, facts, measured))
+        learned = {lang: splits[lang] for lang in trained}
+        make = functools.partial(_trained, encoder, folder, variant, learned, tests, watch)
+        rows.append(row(name, [dataclasses.asdict(variant)], make))
         # Not before the figures are kept: a table that is killed while it tests need not train again.
-        shutil.rmtree(output / "models" / _slug(name) / RUN / "checkpoints", ignore_errors=True)
-    return records
+        shutil.rmtree(folder / RUN / "checkpoints", ignore_errors=True)
+    return rows
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class _Tests:
-    """What every row is measured on."""
+    """What every row is measured on: texts by group and language."""
 
-    def __init__(self, texts: Mapping[str, ParallelText], others: Mapping[str, ParallelText], seed: int) -> None:
-        self._texts, self.others, self._seed = texts, others, seed
-        self.digest = run_key(*(_digest(text) for text in (*texts.values(), *others.values())))
+    groups: Mapping[str, Mapping[str, ParallelText]]
+    seed: int
 
-    def figures(self, encoder: Encoder, trained: Sequence[str], unseen: Sequence[str]) -> dict[str, Any]:
+    def key(self) -> str:
+        return run_key(
+            {group: {lang: text_key(one) for lang, one in texts.items()} for group, texts in self.groups.items()}
+        )
+
+    def row(self, encoder: Encoder, name: str, lines: int | None, training: TrainingFacts | None = None) -> FinetuneRow:
         """Sentences found in each language and in each other text, and what the target language's vectors are worth."""
-        groups = {
-            "trained": {lang: self._texts[lang] for lang in trained},
-            "unseen": {lang: self._texts[lang] for lang in unseen},
-            "others": self.others,
-        }
         # Languages share most of their target sentences: each is encoded once.
-        targets = list(dict.fromkeys(one for texts in groups.values() for text in texts.values() for one in text.tgt))
+        targets = list(
+            dict.fromkeys(one for texts in self.groups.values() for text in texts.values() for one in text.tgt)
+        )
         places = {one: number for number, one in enumerate(targets)}
         encoded = encoder.sentences(targets)
-        found: dict[str, Any] = {
+        found = {
             group: {
                 lang: self.retrieval(encoder.sentences(text.src), encoded[[places[one] for one in text.tgt]], text)
                 for lang, text in texts.items()
             }
-            for group, texts in groups.items()
+            for group, texts in self.groups.items()
         }
-        return found | {"target": self._target(encoder)}
+        return FinetuneRow(name, lines, found, self._target(encoder), training)
 
-    def retrieval(self, X: FloatMatrix, Y: FloatMatrix, text: ParallelText) -> dict[str, Any]:
-        """P@1 towards the target language, and the mean of both directions, by cosine and by CSLS."""
-        found: dict[str, Any] = {}
+    def retrieval(self, X: FloatMatrix, Y: FloatMatrix, text: ParallelText) -> dict[str, Found]:
+        """By cosine and by CSLS."""
+        found = {}
         for score in ("cosine", "csls"):
-            both, there, _ = tatoeba(X, Y, score=score, sentences=(text.src, text.tgt), seed=self._seed)
-            low, high = there.interval or (math.nan, math.nan)
-            found[score] = {"to target": there.value, "interval": [low, high], "both": both.value}
+            both, there, _ = tatoeba(X, Y, score=score, sentences=(text.src, text.tgt), seed=self.seed)
+            found[score] = Found(there.value, there.interval or (math.nan, math.nan), both.value)
         return found
 
     def _target(self, encoder: Encoder) -> dict[str, float]:
         """Of the target language alone: sentences found by two thirds of their words, and word similarity."""
-        text = next(iter(self._texts.values()))
+        text = next(text for texts in self.groups.values() for text in texts.values())
         sentences = list(dict.fromkeys(one for one in text.tgt if len(one.split()) >= 6))
         cut = [" ".join(word for i, word in enumerate(one.split()) if i % 3 != 2) for one in sentences]
         found = {
-            "sentences": tatoeba(encoder.sentences(cut), encoder.sentences(sentences), bootstrap=0)[1].value,
+            "sentences": tatoeba(encoder.sentences(cut), encoder.sentences(sentences), bootstrap=0)["P@1 src->tgt"],
         }
         for name in ("simlex-999", "wordsim-353"):
             try:
@@ -223,24 +263,25 @@ class _Tests:
                 continue
             words = sorted({word for pair in pairs for word in (pair.word1, pair.word2)})
             results = similarity(pairs, encode_words(encoder, words), bootstrap=0)
-            found[name] = next(one.value for one in results if one.metric == "Spearman")
+            found[name] = results["Spearman"]
         return found
 
 
 def _mapped(
-    encoder: Encoder, splits: Mapping[str, Split], trained: Sequence[str], lines: int, tests: _Tests, progress: Progress
-) -> dict[str, Any]:
-    """Sentence-level Procrustes maps, one for each language; languages without a map have no figures."""
-    found: dict[str, Any] = {"trained": {}, "unseen": {}, "others": {}}
-    for lang in trained:
+    encoder: Encoder, splits: Mapping[str, Split], lines: int, tests: _Tests, progress: Progress
+) -> FinetuneRow:
+    """Sentence-level Procrustes maps, one for each language trained on; languages without a map have no figures."""
+    found: dict[str, dict[str, dict[str, Found]]] = {"trained": {}, "unseen": {}, "others": {}}
+    for lang in tests.groups["trained"]:
         text = _first(splits[lang].train, lines)
         aligned = align_encoder(encoder, text, aligner("procrustes"), level="sentence", progress=progress)
-        for group, one in (("trained", splits[lang].test), ("others", tests.others.get(lang))):
+        for group in ("trained", "others"):
+            one = tests.groups[group].get(lang)
             if one is not None:
                 src, tgt = aligned.languages
                 X, Y = aligned.sentences(one.src, src), aligned.sentences(one.tgt, tgt)
                 found[group][lang] = tests.retrieval(X, Y, one)
-    return found
+    return FinetuneRow("Procrustes maps", lines, found)
 
 
 def _trained(
@@ -248,16 +289,16 @@ def _trained(
     folder: Path,
     variant: Variant,
     splits: Mapping[str, Split],
-    seed: int,
+    tests: _Tests,
     watch: Callable[[StepRecord], None],
-) -> tuple[Encoder, dict[str, Any]]:
-    """The encoder after training, which is kept in the folder, and how that went."""
+) -> FinetuneRow:
+    """Train the encoder, keep it in the folder, and test it."""
     corpora = []
     for lang, split in splits.items():
         train, valid = _first(split.train, variant.lines), split.valid
         src, tgt = [*train.src, *valid.src], [*train.tgt, *valid.tgt]
         corpora.append(open_corpus(src, tgt, lang, train.tgt_lang, held_out=len(valid)))
-    settings = TrainingSettings(**{"evaluate_every": 10**9, **variant.settings, "seed": seed})
+    settings = TrainingSettings(**{"evaluate_every": 10**9, **variant.settings, "seed": tests.seed})
     model = Encoder(encoder, dtype="float32", layer=settings.layer)
     evaluation = Evaluation(corpora)
     evaluation.remember(model)
@@ -265,12 +306,9 @@ def _trained(
     trainer = Trainer(model, corpora, objectives, settings, folder / RUN, evaluate=evaluation, watch=watch)
     outcome = trainer.run()
     save_encoder(model, folder)
-    return model, {
-        "steps": outcome.steps,
-        "training_seconds": round(outcome.seconds, 1),
-        "held_out": dict(outcome.after),
-        "settings": dataclasses.asdict(settings),
-    }
+    seconds = round(outcome.seconds, 1)
+    facts = TrainingFacts(outcome.steps, seconds, dict(outcome.after), dataclasses.asdict(settings))
+    return tests.row(model, variant.name, variant.lines, facts)
 
 
 def _first(text: ParallelText, lines: int) -> ParallelText:
@@ -283,11 +321,3 @@ def _text(text: ParallelText, pairs: Sequence[tuple[str, str]]) -> ParallelText:
 
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _digest(text: ParallelText) -> str:
-    return _hash(json.dumps([text.src, text.tgt]))[:16]
-
-
-def _slug(name: str) -> str:
-    return "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
