@@ -61,7 +61,7 @@ def compare_methods(
       isoglot compare en.vec de.vec -l en-de.txt --suite density
     """
     from isoglot.aligners import methods
-    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.console import finish, print_json, progress_bars, table, warn
     from isoglot.cli.inputs import check_different, open_lexicon, open_space
     from isoglot.cli.outputs import claim
     from isoglot.errors import ConfigError, LexiconError
@@ -100,23 +100,12 @@ def compare_methods(
         if gold is None:
             raise LexiconError("the lexicon is too small to hold words out", where=lexicon, remedy="give --test")
         outcome = compare(
-            source,
-            target,
-            chosen,
-            train=train,
-            test=gold,
-            seeds=runs,
-            folder=output,
-            match_dimensions=match_dimensions,
-            missing=listed.missing,
-            progress=progress,
-        )
+            source, target, chosen, train=train, test=gold, seeds=runs, folder=output,
+            match_dimensions=match_dimensions, missing=listed.missing, progress=progress,
+        )  # fmt: skip
     for warning in outcome.warnings:
-        say(f"warning: {warning}")
-    _write(outcome, output)
-    if json:
-        print_json(outcome.record())
-        return
+        warn(warning)
+    _write_page(outcome, output)
     rows = [
         [
             row.label,
@@ -138,22 +127,16 @@ def compare_methods(
     if not any(row.spread for row in outcome.rows):
         head, *rows = [[*line[:5], *line[6:]] for line in (head, *rows)]
         right = [2, 4, 5, 6, 7]
-    table(title, head, rows, right=right)
-    say(f"written: {output / 'comparison.json'}, {output / 'report.html'}")
+    finish(output, "comparison", outcome.record(), json=json, title=title, head=head, rows=rows, right=right)
 
 
-def _write(outcome: Comparison, output: Path) -> None:
-    import json as json_format
-
-    from isoglot.files import atomic_path
+def _write_page(outcome: Comparison, output: Path) -> None:
     from isoglot.report import Report, comparison_section, criteria_section, write_report
 
-    record = outcome.record()
-    with atomic_path(output / "comparison.json") as temporary:
-        temporary.write_text(json_format.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    rows = outcome.record()["rows"]
     languages = " to ".join(name or "?" for name in outcome.languages)
-    section = comparison_section("Methods compared", record["rows"], outcome.metric)
-    criteria = criteria_section(record["rows"])
+    section = comparison_section("Methods compared", rows, outcome.metric)
+    criteria = criteria_section(rows)
     sections = [section] if criteria is None else [section, criteria]
     report = Report(f"Methods compared: {languages}", f"{outcome.n:,} test words.", sections=sections)
     write_report(output / "report.html", report)
