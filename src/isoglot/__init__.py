@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from isoglot.pipelines.load import load
     from isoglot.spaces import Space
     from isoglot.tasks.evaluate import evaluate
-    from isoglot.wordalign import align_words
+    from isoglot.wordalign.align_words import align_words
 
 __version__ = "0.2.0"
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,16 @@ from isoglot.errors import ConfigError, InputError
 from isoglot.languages import guess_language
 from isoglot.suggest import hint
 
-__all__ = ["check_known", "language_file", "read_assignments", "setting_types", "split_assignments", "value_of"]
+__all__ = [
+    "check_known",
+    "language_file",
+    "read_assignments",
+    "read_literals",
+    "setting_types",
+    "split_assignments",
+    "split_languages",
+    "value_of",
+]
 
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -44,6 +55,44 @@ def read_assignments(texts: Iterable[str], types: Mapping[str, str], *, owner: s
     if owner is not None:
         check_known(values, types, owner)
     return {key: value_of(key, text, types.get(key, "str")) for key, text in values.items()}
+
+
+def read_literals(texts: Iterable[str], *, as_text: Collection[str] = ()) -> dict[str, Any]:
+    """Settings whose types are checked later: numbers and truth values where they read so, but not those `as_text`.
+
+    >>> read_literals(["batch=8", "rate=1e-4", "whole-words=yes", "train=1-3", "seed=07"], as_text=["seed"])
+    {'batch': 8, 'rate': 0.0001, 'whole_words': True, 'train': '1-3', 'seed': '07'}
+    """
+    return {key: text if key in as_text else _literal(text) for key, text in split_assignments(texts).items()}
+
+
+def _literal(text: str) -> Any:
+    if text.lower() in ("true", "yes", "false", "no"):
+        return _TRUTH[text.lower()]
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(text)
+    return text
+
+
+def split_languages(
+    texts: Iterable[str], *, kind: str = "FILE", known: Collection[str] | None = None
+) -> dict[str, str]:
+    """What is given as `en=FILE`, by language; of the `known` languages only, if these are named.
+
+    >>> split_languages(["en=a.vec", "fr=b.vec"])
+    {'en': 'a.vec', 'fr': 'b.vec'}
+    """
+    files: dict[str, str] = {}
+    for text in texts:
+        match = re.fullmatch(r"([\w.@-]{1,64})=(.+)", text, re.DOTALL)
+        if match is None or (known is not None and match[1] not in known):
+            remedy = None if known is None else f"the languages are: {', '.join(known)}"
+            raise ConfigError(f"is given as LANGUAGE={kind}, not {text!r}", remedy=remedy)
+        if match[1] in files:
+            raise ConfigError(f"{match[1]} is given twice", remedy="put both texts into one file")
+        files[match[1]] = match[2]
+    return files
 
 
 def check_known(given: Iterable[str], known: Iterable[str], owner: str, *, where: str | None = None) -> None:

@@ -81,11 +81,11 @@ def test_inspect_shows_what_moved(isoglot, texts, trained):
 
 
 def test_lexicons_are_named_by_languages_with_a_dash_too():
-    from isoglot.cli.joint_inputs import _two_languages
+    from isoglot.cli.inputs import two_languages
 
-    assert _two_languages("zh-Hant-en", ["zh-Hant", "en"]) == ("zh-Hant", "en")
-    assert _two_languages("en-zh-Hant", ["zh-Hant", "en"]) == ("en", "zh-Hant")
-    assert _two_languages("en-fr", ["de", "it"]) == ("en", "fr")
+    assert two_languages("zh-Hant-en", ["zh-Hant", "en"]) == ("zh-Hant", "en")
+    assert two_languages("en-zh-Hant", ["zh-Hant", "en"]) == ("en", "zh-Hant")
+    assert two_languages("en-fr", ["de", "it"]) == ("en", "fr")
 
 
 def test_the_current_folder_is_no_output(isoglot, texts, tmp_path):
@@ -138,7 +138,7 @@ def test_the_cost_is_shown_and_nothing_written(isoglot, texts):
         (["north=north.txt", "south=south.txt", "--variant", "replace", "-l", "north-south.tsv"], "--test"),
         (["a/b=north.txt", "south=south.txt"], "cannot name a language"),
         (["north=north.txt", "south=/dev/null"], "read twice"),
-        (["north=north.txt", "south=south.txt", "-l", "a=north-south.tsv", "-l", "b=x"], "named as en-fr=FILE"),
+        (["north=north.txt", "south=south.txt", "-l", "a=north-south.tsv", "-l", "b=x"], "named as north-south=FILE"),
     ],
 )
 def test_bad_input_is_one_clear_line(isoglot, texts, arguments, said):

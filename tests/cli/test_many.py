@@ -75,7 +75,7 @@ def test_three_languages_through_a_pivot(isoglot, third, tmp_path):
     ("arguments", "said"),
     [
         (["north.vec", "south.vec", "east.vec", "-l", "north-south.txt"], "two files"),
-        (["north.vec", "south.vec", "--pivot", "north"], "en=FILE"),
+        (["north.vec", "south.vec", "--pivot", "north"], "LANGUAGE=FILE"),
         (["north=north.vec", "south=south.vec", "--pivot", "west"], "pivot"),
         (["north=north.vec", "south=south.vec", "--pivot", "north"], "no lexicon between"),
         (["north=north.vec", "south=south.vec", "--pivot", "north", "-l", "x.txt"], "named"),

@@ -96,7 +96,7 @@ def align(
       isoglot align en=en.vec fr=fr.vec ja=ja.vec --pivot en -l en-fr=en-fr.txt -l en-ja=en-ja.txt -o all
     """
     from isoglot.aligned import ALIGNED_FOLDER as KIND
-    from isoglot.cli.console import notes, print_json, progress_bars, result_table, say
+    from isoglot.cli.console import note, notes, print_json, progress_bars, result_table, say, warn
     from isoglot.cli.inputs import check_different, open_lexicon, open_space, parse_aligner
     from isoglot.cli.outputs import claim
     from isoglot.cli.pivot import align_languages
@@ -111,18 +111,9 @@ def align(
     claim(output, KIND)
     if pivot is not None:
         align_languages(
-            files,
-            pivot,
-            chosen,
-            lexicons or [],
-            output,
-            limit=limit,
-            fold_case=fold_case,
-            seeds=seeds,
-            held_out=held_out,
-            score=score,
-            json=json,
-        )
+            files, pivot, chosen, lexicons or [], output,
+            limit=limit, fold_case=fold_case, seeds=seeds, held_out=held_out, score=score, json=json,
+        )  # fmt: skip
         return
     if len(files) != 2:
         raise ConfigError(f"align takes two files, not {len(files)}", remedy="name more languages with --pivot")
@@ -146,7 +137,7 @@ def align(
     # Beside the output, so that the same command finds it again after a kill.
     state = output.with_name(f".{output.name}.checkpoint") if chosen.method.iterative else None
     if state is not None and state.exists():
-        say(f"note: going on from {state}, which an earlier run left")
+        note(f"resuming from {state}, which an earlier run left")
     with progress_bars() as progress:
         pairs = None if lexicon is None else open_lexicon(lexicon, fold_case=fold_case, progress=progress)
         gold = None if test is None else open_lexicon(test, fold_case=fold_case, progress=progress)
@@ -162,21 +153,14 @@ def align(
         elif pairs is not None:
             pairs, _ = split_lexicon(pairs, source, target, seeds=seeds, held_out=0)
         outcome = align_pair(
-            source,
-            target,
-            chosen,
-            train=None if unsupervised else pairs,
-            test=gold,
-            score=score,
-            checkpoint=state,
-            rerank=rerank,
-            progress=progress,
-        )
+            source, target, chosen, train=None if unsupervised else pairs, test=gold,
+            score=score, checkpoint=state, rerank=rerank, progress=progress,
+        )  # fmt: skip
         outcome.aligned.save(output, progress=progress)
     if outcome.test_coverage is not None:
         notes(outcome.test_coverage.notes(), "test lexicon")
     for warning in outcome.warnings:
-        say(f"warning: {warning}")
+        warn(warning)
     if json:
         print_json({"output": str(output), **outcome.aligned.info})
         return

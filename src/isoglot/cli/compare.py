@@ -60,7 +60,7 @@ def compare_methods(
       isoglot compare en.vec de.vec -l en-de.txt --runs 5 --json
       isoglot compare en.vec de.vec -l en-de.txt --suite density
     """
-    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.console import finish, print_json, progress_bars, table, warn
     from isoglot.cli.inputs import check_different, open_lexicon, open_space
     from isoglot.cli.outputs import claim
     from isoglot.errors import ConfigError
@@ -108,28 +108,19 @@ def compare_methods(
             progress=progress,
         )
     for warning in outcome.warnings:
-        say(f"warning: {warning}")
-    _write(outcome, output)
-    if json:
-        print_json(outcome.record())
-        return
+        warn(warning)
+    _write_page(outcome, output)
     head, rows, right = outcome.table()
-    table(outcome.title, head, rows, right=right)
-    say(f"written: {output / 'comparison.json'}, {output / 'report.html'}")
+    finish(output, "comparison", outcome.record(), json=json, title=outcome.title, head=head, rows=rows, right=right)
 
 
-def _write(outcome: Comparison, output: Path) -> None:
-    import json as json_format
-
-    from isoglot.files import atomic_path
+def _write_page(outcome: Comparison, output: Path) -> None:
     from isoglot.report import Report, comparison_section, criteria_section, write_report
 
-    record = outcome.record()
-    with atomic_path(output / "comparison.json") as temporary:
-        temporary.write_text(json_format.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    rows = outcome.record()["rows"]
     languages = " to ".join(name or "?" for name in outcome.languages)
-    section = comparison_section("Methods compared", record["rows"], outcome.metric)
-    criteria = criteria_section(record["rows"])
+    section = comparison_section("Methods compared", rows, outcome.metric)
+    criteria = criteria_section(rows)
     sections = [section] if criteria is None else [section, criteria]
     report = Report(f"Methods compared: {languages}", f"{outcome.n:,} test words.", sections=sections)
     write_report(output / "report.html", report)

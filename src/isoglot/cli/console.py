@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import datetime
-import json
+import json as writer
 import os
 import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -26,12 +28,28 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from isoglot.cli.outputs import write_json
 from isoglot.cli.streams import guard, undecorated
+from isoglot.cli.wording import in_options
 from isoglot.printable import UNSAFE, printable
 from isoglot.progress import Progress
 from isoglot.tasks import Result
 
-__all__ = ["as_text", "messages", "notes", "print_json", "print_line", "progress_bars", "result_table", "say", "table"]
+__all__ = [
+    "as_text",
+    "finish",
+    "messages",
+    "note",
+    "notes",
+    "print_json",
+    "print_line",
+    "progress_bars",
+    "result_table",
+    "say",
+    "say_cost",
+    "table",
+    "warn",
+]
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -54,6 +72,16 @@ def say(text: str) -> None:
     sys.stderr.write(printable(text) + "\n")
 
 
+def note(text: str) -> None:
+    """What the library tells while it works."""
+    say(f"note: {in_options(text)}")
+
+
+def warn(text: str) -> None:
+    """What the library finds doubtful."""
+    say(f"warning: {in_options(text)}")
+
+
 def print_line(text: str) -> None:
     """A line of data on standard output: as it is, unless a terminal would obey it."""
     sys.stdout.write(text + "\n")
@@ -61,12 +89,12 @@ def print_line(text: str) -> None:
 
 def print_json(document: Any) -> None:
     """The one JSON document of a `--json` run; what a terminal would obey is escaped as JSON escapes it."""
-    text = json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+    text = writer.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
     text = UNSAFE.sub(lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", text)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(document, indent=2, allow_nan=False).replace("\x7f", r"\u007f")
+        text = writer.dumps(document, indent=2, allow_nan=False).replace("\x7f", r"\u007f")
     sys.stdout.write(text + "\n")
 
 
@@ -79,7 +107,7 @@ def as_text(text: str, encoding: str = "utf-8") -> Text:
 def notes(lines: Sequence[str], where: str) -> None:
     """What a reader repaired, on standard error."""
     for line in lines:
-        say(f"note: {where}: {line}")
+        note(f"{where}: {line}")
 
 
 def table(
@@ -99,6 +127,34 @@ def table(
     for row in rows:
         grid.add_row(*(as_text(cell, console.encoding) for cell in row))
     console.print(grid)
+
+
+def say_cost(cost: Any, *, json: bool) -> None:
+    """What a `--dry-run` found: a dataclass with a sentence."""
+    if json:
+        print_json(dataclasses.asdict(cost))
+    else:
+        say(cost.sentence())
+
+
+def finish(
+    output: Path,
+    name: str,
+    document: Any,
+    *,
+    json: bool,
+    title: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: Sequence[int] = (),
+) -> None:
+    """Write OUTPUT/NAME.json beside the page that stands there already, and print the document or a table."""
+    write_json(output / f"{name}.json", document)
+    if json:
+        print_json(document)
+        return
+    table(title, head, rows, right=right)
+    say(f"written: {output / f'{name}.json'}, {output / 'report.html'}")
 
 
 def result_table(results: Sequence[Result], title: str | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -27,9 +27,6 @@ from isoglot.cli.encoder_options import (
 from isoglot.cli.given import refuse, refuse_doubled
 from isoglot.cli.options import Json
 from isoglot.extras import require
-
-if TYPE_CHECKING:
-    from isoglot.encoders import Estimate
 
 __all__ = ["align", "extract"]
 
@@ -69,8 +66,9 @@ def extract(
       isoglot contextual extract parallel/en-de -e encoder/minilm --layer 0 --word-method hmm -o pairs
       isoglot contextual extract en.tok de.tok -e my-model --links gold.pharaoh --base 1 --segmenter spaces -o pairs
     """
-    from isoglot.cli.console import print_json, progress_bars, say
-    from isoglot.cli.encoder_options import link_settings, open_encoder, open_links, open_parallel
+    from isoglot.assignments import read_literals
+    from isoglot.cli.console import note, print_json, progress_bars, say, say_cost
+    from isoglot.cli.encoder_options import encoder_settings, open_encoder, open_links, open_parallel
     from isoglot.cli.outputs import claim
     from isoglot.encoders import estimate_encoding
     from isoglot.pipelines import extract_to, tokenise
@@ -80,16 +78,16 @@ def extract(
     require("encoders", "an encoder")
     refuse_for_links(context, "method", "settings")
     claim(output, KIND)
-    chosen = link_settings(settings)
+    chosen = read_literals(settings or [])
     check_linking(method, chosen)
     known = open_links(links, base)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
         known = known if known is None or limit is None else known[:limit]
         tokenised = tokenise(text, segmenter, links=known, links_name=str(links))
-        model = open_encoder(encoder, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
+        model = open_encoder(encoder, progress, **encoder_settings(context))
         if dry_run:
-            _tell_cost(estimate_encoding(model, [*tokenised.src, *tokenised.tgt]), json)
+            say_cost(estimate_encoding(model, [*tokenised.src, *tokenised.tgt]), json=json)
             return
         found = extract_to(output, model, tokenised, method=method, settings=chosen, progress=progress)
     facts = {
@@ -104,7 +102,7 @@ def extract(
         print_json(facts)
         return
     if facts["left_out"]:
-        say(f"note: {facts['left_out']:,} lines are blank on one side and were left out")
+        note(f"{facts['left_out']:,} lines are blank on one side and were left out")
     say(f"{len(found):,} pairs of occurrences x {found.src.dim} from {len(tokenised):,} sentences, written to {output}")
 
 
@@ -159,8 +157,9 @@ def align(
       isoglot contextual align parallel/de-en -e encoder/minilm --layer 0,6 -m cca -o de-en
       isoglot contextual align de.txt en.txt -e my-model --level word --layer last4 --per-layer -o de-en
     """
-    from isoglot.cli.console import print_json, progress_bars, result_table, say
-    from isoglot.cli.encoder_options import link_settings, open_encoder, open_links, open_parallel
+    from isoglot.assignments import read_literals
+    from isoglot.cli.console import note, print_json, progress_bars, result_table, say, say_cost
+    from isoglot.cli.encoder_options import encoder_settings, open_encoder, open_links, open_parallel
     from isoglot.cli.inputs import parse_aligner
     from isoglot.cli.outputs import claim
     from isoglot.encoders import estimate_encoding
@@ -174,7 +173,7 @@ def align(
         raise ConfigError(f"unknown level {level!r}", where="--level", remedy="one of: sentence, word")
     require("encoders", "an encoder")
     refuse_doubled(context, settings or [])
-    linking = link_settings(word_settings)
+    linking = read_literals(word_settings or [])
     check_linking(word_method, linking)
     if level == "sentence":
         of_words = ("word_method", "word_settings", "links", "base", "segmenter")
@@ -184,12 +183,12 @@ def align(
     known = open_links(links, base)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
-        model = open_encoder(encoder, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
+        model = open_encoder(encoder, progress, **encoder_settings(context))
         if len(model.layers.numbers) == 1 and chosen.method.linear:
             require("sentence-models", "saving an aligned encoder")
         if dry_run:
             tokenised = tokenise(text, segmenter)
-            _tell_cost(estimate_encoding(model, [*tokenised.src, *tokenised.tgt]), json)
+            say_cost(estimate_encoding(model, [*tokenised.src, *tokenised.tgt]), json=json)
             return
         outcome = align_and_test(
             model,
@@ -210,7 +209,7 @@ def align(
         )
         reason = outcome.aligned.save(output)
     if outcome.left_out:
-        say(f"note: {outcome.left_out:,} lines are blank on one side and were left out")
+        note(f"{outcome.left_out:,} lines are blank on one side and were left out")
     if json:
         print_json({"output": str(output), "sentence_transformers": reason is None, **outcome.record()})
         return
@@ -221,18 +220,7 @@ def align(
     else:
         say("no figure: all lines were used for learning; give --held-out to measure")
     if reason is not None:
-        say(f"note: it loads as an Isoglot encoder only: {reason}")
+        note(f"it loads as an Isoglot encoder only: {reason}")
     if reason is None:
         say(f'in sentence-transformers: SentenceTransformer("{output}").encode(texts, task="{src}"), or task="{tgt}"')
     say(f"written to {output}")
-
-
-def _tell_cost(cost: Estimate, json: bool) -> None:
-    import dataclasses
-
-    from isoglot.cli.console import print_json, say
-
-    if json:
-        print_json(dataclasses.asdict(cost))
-    else:
-        say(cost.sentence())

@@ -99,13 +99,12 @@ def distill(
     """
     import dataclasses
 
-    from isoglot.cli.console import print_json, progress_bars, say, table
-    from isoglot.cli.encoder_options import open_encoder
-    from isoglot.cli.joint_inputs import read_text_argument
+    from isoglot.cli.console import note, print_json, progress_bars, say, table, warn
+    from isoglot.cli.encoder_options import encoder_settings, open_encoder
+    from isoglot.cli.inputs import read_texts
     from isoglot.cli.outputs import claim
     from isoglot.distill import DistillSettings, distill_texts, estimate_distilling
     from isoglot.distill.distilling import KIND
-    from isoglot.errors import ConfigError
     from isoglot.text import segmenter as load_segmenter
 
     settings = DistillSettings(
@@ -121,26 +120,19 @@ def distill(
         refuse(ctx, f"with --method {method}: it is for aggregate", "occurrences")
     require("encoders", "an encoder")
     claim(output, KIND)
-    files = [read_text_argument(text, encoding) for text in texts]
-    langs = [file.lang for file in files]
-    for lang in langs:
-        if langs.count(lang) > 1:
-            raise ConfigError(f"two texts are named {lang!r}", remedy="name them as en=FILE fr=FILE, or join the files")
-        load_segmenter(segmenter, lang)
-
-    def tell(line: str) -> None:
-        say(f"note: {line}")
-
+    files = read_texts(texts, encoding)
+    for file in files:
+        load_segmenter(segmenter, file.lang)
     with progress_bars() as progress:
-        model = open_encoder(encoder, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
+        model = open_encoder(encoder, progress, **encoder_settings(ctx))
         if dry_run:
             costs = [
-                estimate_distilling(model, file, settings, cached=cache is not None, progress=progress, tell=tell)
+                estimate_distilling(model, file, settings, cached=cache is not None, progress=progress, tell=note)
                 for file in files
             ]
         else:
             done = distill_texts(
-                model, files, output, settings, threads=threads, keep_work=keep_work, progress=progress, tell=tell
+                model, files, output, settings, threads=threads, keep_work=keep_work, progress=progress, tell=note
             )
     if dry_run:
         if json:
@@ -151,7 +143,7 @@ def distill(
         return
     warnings = [f"{lang}: {one.figures['warning']}" for lang, one in done.items() if one.figures.get("warning")]
     for warning in warnings:
-        say(f"warning: {warning}")
+        warn(warning)
     if json:
         languages = {lang: dict(one.figures) for lang, one in done.items()}
         print_json({"output": str(output), "languages": languages, "warnings": warnings})

@@ -33,7 +33,7 @@ __all__ = [
     "TgtLang",
     "WordMethod",
     "WordSettings",
-    "link_settings",
+    "encoder_settings",
     "open_encoder",
     "open_encoders",
     "open_links",
@@ -87,16 +87,13 @@ Links = Annotated[
 Base = Annotated[int | None, typer.Option("--base", help="Whether --links counts words from 0 or from 1.")]
 
 
-def open_encoder(
-    name: str,
-    progress: Progress,
-    *,
-    layer: str | None = None,
-    pooling: str | None = None,
-    device: str = "auto",
-    dtype: str = "auto",
-    cache: Path | None = None,
-) -> Encoder:
+def encoder_settings(context: typer.Context) -> dict[str, Any]:
+    """Those options of a command that an encoder takes."""
+    names = ("layer", "pooling", "device", "dtype", "cache")
+    return {name: context.params[name] for name in names if name in context.params}
+
+
+def open_encoder(name: str, progress: Progress, **settings: Any) -> Encoder:
     """One encoder for both languages, without any maps."""
     require("encoders", "an encoder")
     from isoglot.encoders import Encoder, is_aligned_folder
@@ -104,32 +101,22 @@ def open_encoder(
 
     if is_aligned_folder(Path(name)):
         raise ConfigError("is aligned already", where=name, remedy=f"name the encoder in it: {Path(name) / 'encoder'}")
-    return Encoder(name, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache, progress=progress)
+    return Encoder(name, progress=progress, **settings)
 
 
 def open_encoders(
-    name: str,
-    languages: tuple[str, str],
-    progress: Progress,
-    *,
-    layer: str | None = None,
-    pooling: str | None = None,
-    device: str = "auto",
-    dtype: str = "auto",
-    cache: Path | None = None,
+    name: str, languages: tuple[str, str], progress: Progress, **settings: Any
 ) -> tuple[Encoder, Encoder]:
     """An encoder for each language: one and the same, or with the map of each where the folder holds an aligned one."""
     from isoglot.encoders import Encoder, is_aligned_folder
     from isoglot.errors import ConfigError
 
     if not is_aligned_folder(Path(name)):
-        only = open_encoder(name, progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache)
+        only = open_encoder(name, progress, **settings)
         return only, only
-    if layer not in (None, "-1") or pooling not in (None, "mean"):
+    if settings.pop("layer", None) not in (None, "-1") or settings.pop("pooling", None) not in (None, "mean"):
         raise ConfigError("an aligned encoder has its own layer and pooling", where=name, remedy="leave them out")
-    first, second = (
-        Encoder(name, device=device, dtype=dtype, cache=cache, lang=lang, progress=progress) for lang in languages
-    )
+    first, second = (Encoder(name, lang=lang, progress=progress, **settings) for lang in languages)
     return first, second
 
 
@@ -195,26 +182,3 @@ def open_links(path: Path | None, base: int | None) -> list[WordLinks] | None:
     if base is None:
         raise ConfigError("--links needs --base", remedy="say whether its words count from 0 or from 1")
     return read_links(path, base=base)
-
-
-def link_settings(assignments: Sequence[str] | None) -> dict[str, Any]:
-    """Settings of a word alignment given as `key=value`: numbers where they read as such."""
-    from isoglot.errors import ConfigError
-
-    settings: dict[str, Any] = {}
-    for assignment in assignments or []:
-        key, equals, value = assignment.partition("=")
-        if not equals:
-            raise ConfigError(f"a setting is given as key=value, not {assignment!r}")
-        number: Any = value
-        for kind in (int, float):
-            try:
-                number = kind(value)
-            except ValueError:
-                continue
-            break
-        name = key.strip().replace("-", "_")
-        if name in settings:
-            raise ConfigError(f"{name} is given twice", remedy="give it once")
-        settings[name] = number
-    return settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -49,13 +49,13 @@ def bilingual_lexicon_induction(
       isoglot evaluate bli en-fr -l en-fr.test.txt --identical remove --json
       isoglot evaluate bli en-fr-cca -l en-fr.test.txt --against en-fr-procrustes
     """
-    import json as json_format
+    from contextlib import ExitStack
 
-    from isoglot.aligned import AlignedSpaces
-    from isoglot.cli.console import print_json, progress_bars, result_table, say
-    from isoglot.cli.inputs import open_lexicon
+    from isoglot.cli.console import print_json, progress_bars, result_table, say, warn
+    from isoglot.cli.inputs import aligned_folder, open_lexicon
+    from isoglot.cli.outputs import write_json_lines
     from isoglot.errors import ConfigError
-    from isoglot.files import atomic_path, check_writable
+    from isoglot.files import check_writable
     from isoglot.pipelines import few_words
     from isoglot.retrieval import check_backend, check_score
     from isoglot.tasks import Result, bli, paired_test
@@ -68,40 +68,26 @@ def bilingual_lexicon_induction(
         raise ConfigError(f"--identical takes keep or remove, not {identical!r}")
     if per_word is not None:
         check_writable(per_word)
-    systems = [AlignedSpaces.load(place) for place in (folder, against) if place is not None]
-    first, second = systems[0].direction(source, target)
     outcomes: list[list[Result]] = []
-    with progress_bars() as progress:
+    with ExitStack() as stack, progress_bars() as progress:
+        systems = [stack.enter_context(aligned_folder(one)) for one in (folder, against) if one is not None]
+        first, second = systems[0].direction(source, target)
         gold = open_lexicon(lexicon, fold_case=fold_case, progress=progress, languages=(first, second))
         gold = gold.invert() if swap else gold
-        for place, aligned in zip((folder, against), systems, strict=False):
+        for aligned in systems:
             names = aligned.direction(first, second)
-            known_means = set(aligned.means)
             retriever = aligned.retriever(
                 *names, score=score, neighbourhood=neighbourhood, backend=backend, progress=progress
             )
             src, tgt = (aligned.spaces[name] for name in names)
-            outcomes.append(
-                bli(
-                    src,
-                    tgt,
-                    gold,
-                    retriever=retriever,
-                    identical="remove" if identical == "remove" else "keep",
-                    seed=seed,
-                    progress=progress,
-                )
-            )
-            if set(aligned.means) != known_means and place is not None:
-                aligned.save_means(place)
+            kept: Literal["keep", "remove"] = "remove" if identical == "remove" else "keep"
+            outcomes.append(bli(src, tgt, gold, retriever=retriever, identical=kept, seed=seed, progress=progress))
     if per_word is not None:
-        with atomic_path(per_word) as temporary:
-            lines = (json_format.dumps(dict(item), ensure_ascii=False) for item in outcomes[0][0].per_item)
-            temporary.write_text("".join(line + "\n" for line in lines), "utf-8")
+        write_json_lines(per_word, outcomes[0][0].per_item)
     comparison = paired_test(outcomes[0][0], outcomes[1][0], seed=seed) if against is not None else None
     warnings = few_words(outcomes[0])
     for warning in warnings:
-        say(f"warning: {warning}")
+        warn(warning)
     if json:
         document: dict[str, object] = {"results": [result.record() for result in outcomes[0]], "warnings": warnings}
         if comparison is not None:

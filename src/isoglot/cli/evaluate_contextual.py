@@ -62,7 +62,7 @@ def tatoeba(
     import dataclasses
 
     from isoglot.cli.console import progress_bars
-    from isoglot.cli.encoder_options import open_encoders, open_parallel
+    from isoglot.cli.encoder_options import encoder_settings, open_encoders, open_parallel
     from isoglot.errors import ConfigError, InputError
     from isoglot.tasks import TATOEBA_SCORES, tatoeba as measure
 
@@ -78,7 +78,7 @@ def tatoeba(
             raise InputError("no line has text on both sides", where=texts[0])
         text = dataclasses.replace(text, src=tuple(src for src, _ in kept), tgt=tuple(tgt for _, tgt in kept))
         languages = (text.src_lang, text.tgt_lang)
-        models = open_encoders(encoder, languages, progress, layer=layer, device=device, dtype=dtype, cache=cache)
+        models = open_encoders(encoder, languages, progress, **encoder_settings(context))
         X = models[0].sentences(text.src, step=f"encoding {languages[0]}", progress=progress)
         Y = models[1].sentences(text.tgt, step=f"encoding {languages[1]}", progress=progress)
         results = measure(X, Y, score=score, sentences=(text.src, text.tgt), seed=seed, progress=progress)
@@ -186,7 +186,7 @@ def rfeval(
       isoglot evaluate rfeval wmt17 --pair de-en -e my-aligned-encoder --ngram 2
     """
     from isoglot.cli.console import progress_bars
-    from isoglot.cli.encoder_options import open_encoders
+    from isoglot.cli.encoder_options import encoder_settings, open_encoders
     from isoglot.pipelines import judge_translations
     from isoglot.tasks import read_wmt
 
@@ -196,9 +196,7 @@ def rfeval(
     segments = read_wmt(folder, pair, unescape=True)
     src, _, tgt = pair.partition("-")
     with progress_bars() as progress:
-        models = open_encoders(
-            encoder, (src, tgt), progress, layer=layer, pooling=pooling, device=device, dtype=dtype, cache=cache
-        )
+        models = open_encoders(encoder, (src, tgt), progress, **encoder_settings(context))
         results = judge_translations(
             models, segments, (src, tgt), ngram=ngram, segmenter=segmenter, seed=seed, progress=progress
         )
@@ -214,15 +212,11 @@ def _check_per_item(path: Path | None) -> None:
 
 
 def _report(results: Sequence[Result], title: str, per_item: Path | None, as_json: bool) -> None:
-    import json as writer
-
     from isoglot.cli.console import print_json, result_table
-    from isoglot.files import atomic_path
+    from isoglot.cli.outputs import write_json_lines
 
     if per_item is not None:
-        with atomic_path(per_item) as temporary:
-            lines = (writer.dumps(dict(item), ensure_ascii=False) for item in results[0].per_item)
-            temporary.write_text("".join(line + "\n" for line in lines), "utf-8")
+        write_json_lines(per_item, results[0].per_item)
     if as_json:
         print_json({"results": [result.record() for result in results]})
         return

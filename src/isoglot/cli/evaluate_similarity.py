@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -94,6 +94,8 @@ def similarity(
       isoglot evaluate similarity en-de.tsv aligned --from en --to de --json
     """
     from isoglot.cli.console import print_json, progress_bars, result_table
+    from isoglot.cli.encoder_options import encoder_settings
+    from isoglot.cli.outputs import write_json_lines
     from isoglot.errors import ConfigError
     from isoglot.files import check_writable
     from isoglot.tasks import similarity as measure
@@ -122,8 +124,7 @@ def similarity(
         if folder:
             spaces = _open_aligned(given[0], source, target, lang)
         elif encoder is not None:
-            options = {"layer": layer, "pooling": pooling, "device": device, "dtype": dtype}
-            spaces = _encode(encoder, pairs, (src_lang or lang or "", tgt_lang), options, cache, progress)
+            spaces = _encode(encoder, pairs, (src_lang or lang or "", tgt_lang), encoder_settings(context), progress)
         else:
             spaces = _open_vectors(given, (src_lang, tgt_lang), limit, fold_case, progress)
         if folder and fold_case:
@@ -131,7 +132,9 @@ def similarity(
         results = measure(pairs, *spaces, missing=missing, seed=seed)
     if per_item is not None:
         # The full denominator's: pairs without vectors are what one looks for first.
-        _write(per_item, next(result for result in results if result.protocol["denominator"] == "full").per_item)
+        write_json_lines(
+            per_item, next(result for result in results if result.protocol["denominator"] == "full").per_item
+        )
     if json:
         print_json({"results": [result.record() for result in results]})
         return
@@ -193,8 +196,7 @@ def _encode(
     name: str,
     pairs: Sequence[WordPair],
     languages: tuple[str, str | None],
-    options: dict[str, str],
-    cache: Path | None,
+    settings: Mapping[str, Any],
     progress: Progress,
 ) -> list[Space]:
     """One Space of all words, or one for each language, where the second is another."""
@@ -203,20 +205,10 @@ def _encode(
 
     first, second = languages
     sides = [[pair.word1 for pair in pairs], [pair.word2 for pair in pairs]]
-    models = open_encoders(name, (first, second or first), progress, cache=cache, **options)
+    models = open_encoders(name, (first, second or first), progress, **settings)
     if second is None or second == first:
         return [encode_words(models[0], sides[0] + sides[1], lang=first, progress=progress)]
     return [
         encode_words(model, side, lang=lang, step=f"encoding {lang}", progress=progress)
         for model, side, lang in zip(models, sides, (first, second), strict=True)
     ]
-
-
-def _write(path: Path, records: Sequence[object]) -> None:
-    import json
-
-    from isoglot.files import atomic_path
-
-    with atomic_path(path) as temporary:
-        lines = (json.dumps(record, ensure_ascii=False) for record in records)
-        temporary.write_text("".join(line + "\n" for line in lines), "utf-8")

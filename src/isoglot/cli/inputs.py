@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from isoglot import catalogue
+from isoglot.aligned import AlignedSpaces
 from isoglot.aligners import Aligner, aligner, read_settings
+from isoglot.assignments import language_file
 from isoglot.cli.console import notes
 from isoglot.errors import ConfigError, InputError
-from isoglot.languages import guess_language, guess_pair
+from isoglot.languages import guess_pair
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress
 from isoglot.spaces import Space, load_space
+from isoglot.suggest import nearest
+from isoglot.wordvectors import TextFile
 
-__all__ = ["check_different", "named_text", "open_lexicon", "open_space", "parse_aligner"]
-
-
-def named_text(text: str) -> tuple[str, Path]:
-    """Language and file of `fr=presse.txt`, or of a file whose name tells the language, such as `news.fr.txt`."""
-    lang, equals, name = text.partition("=")
-    if not equals or Path(text).exists():
-        lang, name = guess_language(text), text
-    path = Path(name)
-    if not path.exists():
-        raise InputError("no such file", where=name, remedy="check the path")
-    if not lang:
-        raise ConfigError("the file's name tells no language", where=name, remedy=f"name it: en={name}")
-    return lang, path
+__all__ = [
+    "aligned_folder",
+    "check_different",
+    "open_lexicon",
+    "open_lexicons",
+    "open_space",
+    "parse_aligner",
+    "read_texts",
+    "split_commas",
+    "two_languages",
+]
 
 
 def check_different(names: Sequence[str]) -> None:
@@ -43,12 +44,9 @@ def check_different(names: Sequence[str]) -> None:
 
 def open_space(text: str, *, lang: str | None, limit: int | None, fold_case: bool, progress: Progress) -> Space:
     """A file of vectors, or a catalogue name such as `vectors/fr`; repairs are told on standard error."""
-    path = Path(text)
-    if not path.exists() and _in_catalogue(text):
-        path = catalogue.fetch(text, progress)
+    path = _path(text, progress)
+    if not Path(text).exists():
         lang = lang or catalogue.entry(text).languages[0]
-    if not path.exists():
-        raise InputError("no such file", where=text, remedy=_remedy(text))
     space = load_space(path, lang=lang or None, limit=limit, progress=progress)
     if space.report is not None:
         notes(space.report.notes(), path.name)
@@ -59,11 +57,7 @@ def open_space(text: str, *, lang: str | None, limit: int | None, fold_case: boo
 
 def open_lexicon(text: str, *, fold_case: bool, progress: Progress, languages: tuple[str, str] = ("", "")) -> Lexicon:
     """A file of pairs, or a catalogue name such as `lexicon/en-fr`."""
-    path = Path(text)
-    if not path.exists() and _in_catalogue(text):
-        path = catalogue.fetch(text, progress)
-    if not path.exists():
-        raise InputError("no such file", where=text, remedy=_remedy(text))
+    path = _path(text, progress)
     lexicon = Lexicon.load(path, *(languages if any(languages) else guess_pair(text)))
     if lexicon.report is not None:
         notes(lexicon.report.notes(), path.name)
@@ -85,12 +79,88 @@ def parse_aligner(
     return chosen
 
 
-def _in_catalogue(text: str) -> bool:
-    return catalogue.has_entry(text)
+def open_lexicons(
+    texts: Sequence[str],
+    languages: Sequence[str],
+    *,
+    fold_case: bool,
+    progress: Progress,
+    pivot: str | None = None,
+    named: bool = True,
+) -> dict[tuple[str, str], Lexicon]:
+    """Lexicons given as `en-fr=FILE`, by their languages; of two languages that need not be `named` also as FILE."""
+    lexicons: dict[tuple[str, str], Lexicon] = {}
+    for text in texts:
+        label, equals, file = text.partition("=")
+        if not named and len(languages) == 2 and (not equals or Path(text).exists()):
+            (source, target), file = languages, text
+        else:
+            source, target = two_languages(label, languages) if equals else ("", "")
+            strange = named and not {source, target} <= set(languages)
+            if not target or strange or (pivot is not None and pivot not in (source, target)):
+                first = pivot or languages[0]
+                pairs = [f"{first}-{other}" for other in languages if other != first]
+                raise ConfigError(
+                    f"a lexicon is named as {pairs[0]}=FILE, not {text!r}", remedy=f"the pairs are: {', '.join(pairs)}"
+                )
+        if (source, target) in lexicons or (target, source) in lexicons:
+            raise ConfigError(f"two lexicons for {source} and {target}", remedy="join the files")
+        lexicons[source, target] = open_lexicon(
+            file, fold_case=fold_case, progress=progress, languages=(source, target)
+        )
+    return lexicons
 
 
-def _remedy(text: str) -> str:
-    near = difflib.get_close_matches(text, [entry.name for entry in catalogue.entries()], n=1)
+def two_languages(label: str, languages: Sequence[str]) -> tuple[str, str]:
+    """`zh-Hant-en` is zh-Hant and en if these are the languages."""
+    splits = [(label[:i], label[i + 1 :]) for i, letter in enumerate(label) if letter == "-"]
+    known = [split for split in splits if split[0] in languages and split[1] in languages]
+    return next(iter([*known, *splits]), (label, ""))
+
+
+def read_texts(texts: Sequence[str], encoding: str | None) -> list[TextFile]:
+    """`fr=presse.txt`, or files whose names tell the language, such as `news.fr.txt`; one for each language."""
+    files: dict[str, TextFile] = {}
+    for text in texts:
+        lang, path = language_file(text)
+        if path.is_dir():
+            raise InputError("is a folder, not a text", where=str(path))
+        if not path.is_file():
+            raise InputError(
+                "is not a file on disk, and text is read twice", where=str(path), remedy="write it to a file first"
+            )
+        if lang in files:
+            remedy = "name them as en=FILE fr=FILE, or put both texts of a language into one file"
+            raise ConfigError(f"two texts are named {lang!r}", remedy=remedy)
+        files[lang] = TextFile(lang, path, encoding)
+    return list(files.values())
+
+
+@contextlib.contextmanager
+def aligned_folder(folder: Path) -> Iterator[AlignedSpaces]:
+    """An aligned folder; what was found out about its neighbourhoods is kept there for the next time."""
+    aligned = AlignedSpaces.load(folder)
+    known_means = set(aligned.means)
+    yield aligned
+    if set(aligned.means) != known_means:
+        aligned.save_means(folder)
+
+
+def split_commas(text: str) -> list[str]:
+    """The parts of a list such as `de, es,fr`."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _path(text: str, progress: Progress) -> Path:
+    """A file, or what the catalogue has under this name."""
+    path = Path(text)
+    if path.exists():
+        return path
+    if catalogue.has_entry(text):
+        return catalogue.fetch(text, progress)
+    near = nearest(text, (entry.name for entry in catalogue.entries()))
     if near:
-        return f"the catalogue has {near[0]!r} (see `isoglot data list`)"
-    return "check the path; `isoglot data list` names data that can be fetched"
+        remedy = f"the catalogue has {near!r} (see `isoglot data list`)"
+    else:
+        remedy = "check the path; `isoglot data list` names data that can be fetched"
+    raise InputError("no such file", where=text, remedy=remedy)

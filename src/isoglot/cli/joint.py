@@ -132,7 +132,7 @@ def train(
       isoglot joint en.txt fr.txt -l en-fr.tsv -o en-fr --dry-run
     """
     from isoglot.aligned import ALIGNED_FOLDER as KIND
-    from isoglot.cli.console import print_json, progress_bars, result_table, say, table
+    from isoglot.cli.console import note, print_json, progress_bars, result_table, say, table, warn
     from isoglot.cli.joint_inputs import read_job, tell_cost
     from isoglot.cli.outputs import claim
     from isoglot.pipelines import joint_align
@@ -141,24 +141,12 @@ def train(
     _check_options(context)
     claim(output, KIND)
     with progress_bars() as progress:
-        job = read_job(
-            texts, lexicon or [], test or [], refine, settings or [], gamma,
-            variant=variant, pivot=pivot, model=model, dim=dim, epochs=epochs, window=window, min_count=min_count,
-            limit=limit, subwords=subwords, segmenter=segmenter, lower=lower, encoding=encoding, balance=balance,
-            seed=seed, progress=progress,
-        )  # fmt: skip
+        job = read_job(context.params, progress)
         if dry_run:
             tell_cost(job.texts, job.corpus, job.variant_training, threads, json)
             return
         work = output.with_name(f"{output.name}.work")
-        outcome = joint_align(
-            job,
-            work,
-            threads=threads,
-            progress=progress,
-            tell=lambda line: say(f"note: {line}"),
-            warn=lambda line: say(f"warning: {line}"),
-        )
+        outcome = joint_align(job, work, threads=threads, progress=progress, tell=note, warn=warn)
         outcome.save(output, dictionary=dictionary, progress=progress)
     if not keep_work:
         remove_work(work)
@@ -228,6 +216,7 @@ def inspect(
 
 
 def ablate(
+    context: typer.Context,
     texts: Texts,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for ablation.json, report.html and the work.")],
     lexicon: LexiconOption = None,
@@ -263,7 +252,7 @@ def ablate(
       isoglot joint ablate en.txt fr.txt -l en-fr.tsv --test en-fr.test.tsv -o ablation
       isoglot joint ablate en.txt fr.txt -l en-fr.tsv --refine procrustes --baselines -o ablation
     """
-    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.console import note, print_json, progress_bars, say, table
     from isoglot.cli.joint_inputs import read_job
     from isoglot.cli.outputs import claim
     from isoglot.reproductions.joint_align.ablation import run_ablation, write_ablation
@@ -271,15 +260,8 @@ def ablate(
     require("report", "the report page")
     claim(output)
     with progress_bars() as progress:
-        job = read_job(
-            texts, lexicon or [], test or [], refine, settings or [], gamma,
-            variant="joint", pivot=None, model=model, dim=dim, epochs=epochs, window=window, min_count=min_count,
-            limit=limit, subwords=subwords, segmenter=segmenter, lower=lower, encoding=encoding, balance=balance,
-            seed=seed, progress=progress,
-        )  # fmt: skip
-        outcome = run_ablation(
-            job, output, baselines=baselines, threads=threads, progress=progress, tell=lambda line: say(f"note: {line}")
-        )
+        job = read_job(context.params, progress)
+        outcome = run_ablation(job, output, baselines=baselines, threads=threads, progress=progress, tell=note)
     write_ablation(outcome, output)
     if json:
         print_json(outcome.record())

@@ -1,90 +1,58 @@
-"""How the arguments of `isoglot joint` become a job."""
+"""How the options of `isoglot joint` and `isoglot train` become a job and settings."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from isoglot.cli.console import print_json, say
-from isoglot.cli.inputs import named_text, open_lexicon, parse_aligner
+from isoglot.cli.inputs import open_lexicons, parse_aligner, read_texts
 from isoglot.errors import ConfigError, InputError
-from isoglot.lexicons import Lexicon
 from isoglot.pipelines import JointJob
 from isoglot.progress import Progress
 from isoglot.wordvectors import CorpusSettings, TextFile, Training, estimate
 
-__all__ = ["read_job", "read_text_argument", "tell_cost"]
+__all__ = ["corpus_settings", "read_job", "tell_cost", "training_settings"]
 
 
-def read_job(
-    texts: Sequence[str],
-    lexicons: Sequence[str],
-    tests: Sequence[str],
-    refine: str | None,
-    settings: Sequence[str],
-    gamma: str,
-    *,
-    variant: str,
-    pivot: str | None,
-    model: str,
-    dim: int,
-    epochs: int,
-    window: int,
-    min_count: int,
-    limit: int,
-    subwords: bool,
-    segmenter: str,
-    lower: bool,
-    encoding: str | None,
-    balance: bool,
-    seed: int,
-    progress: Progress,
-) -> JointJob:
-    files = [read_text_argument(text, encoding) for text in texts]
-    langs = [file.lang for file in files]
-    if len(set(langs)) < len(langs):
-        raise ConfigError(
-            f"two texts are named {next(lang for lang in langs if langs.count(lang) > 1)!r}",
-            remedy="joint training needs different languages; name them as en=FILE fr=FILE",
-        )
+def read_job(options: Mapping[str, Any], progress: Progress) -> JointJob:
+    """The job that the options of a command describe, by their names."""
+    files = read_texts(options["texts"], options["encoding"])
     _refuse_copies(files)
-    method = refine or ("rcsls" if lexicons else "none")
+    languages = [file.lang for file in files]
+    lexicons, settings = options["lexicon"] or [], options["settings"] or []
+    method = options["refine"] or ("rcsls" if lexicons else "none")
     if settings and method == "none":
         raise ConfigError("--set is for the method of --refine, and there is none")
     aligner = None
     if method != "none":
-        aligner = parse_aligner(method, settings, seed=seed, normalise=None, match_dimensions=False)
+        aligner = parse_aligner(method, settings, seed=options["seed"], normalise=None, match_dimensions=False)
+    train, test = (
+        open_lexicons(some, languages, named=False, fold_case=options["lower"], progress=progress)
+        for some in (lexicons, options["test"] or [])
+    )
+    lines_of = languages[-1] if options["balance"] and len(languages) > 1 else None
     return JointJob(
         files,
-        _lexicons(lexicons, langs, lower, progress),
-        _lexicons(tests, langs, lower, progress),
+        train,
+        test,
         aligner,
-        _gamma(gamma),
-        variant,
-        pivot,
-        CorpusSettings(
-            min_count=min_count,
-            max_words=limit,
-            lines_of=langs[-1] if balance and len(langs) > 1 else None,
-            segmenter=segmenter,
-            lower=lower,
-            seed=seed,
-        ),
-        Training(model=model, dim=dim, epochs=epochs, window=window, subwords=subwords, seed=seed),
+        _gamma(options["gamma"]),
+        options.get("variant", "joint"),
+        options.get("pivot"),
+        corpus_settings(options, lines_of=lines_of),
+        training_settings(options),
     )
 
 
-def read_text_argument(text: str, encoding: str | None) -> TextFile:
-    """`fr=presse.txt`, or a file whose name tells the language, such as `news.fr.txt`."""
-    lang, path = named_text(text)
-    if path.is_dir():
-        raise InputError("is a folder, not a text", where=str(path))
-    if not path.is_file():
-        raise InputError(
-            "is not a file on disk, and text is read twice", where=str(path), remedy="write it to a file first"
-        )
-    return TextFile(lang, path, encoding)
+def corpus_settings(options: Mapping[str, Any], *, lines_of: str | None = None) -> CorpusSettings:
+    names = ("min_count", "segmenter", "lower", "seed")
+    return CorpusSettings(max_words=options["limit"], lines_of=lines_of, **{name: options[name] for name in names})
+
+
+def training_settings(options: Mapping[str, Any]) -> Training:
+    return Training(**{name: options[name] for name in ("model", "dim", "epochs", "window", "subwords", "seed")})
 
 
 def tell_cost(
@@ -105,34 +73,6 @@ def _refuse_copies(files: Sequence[TextFile]) -> None:
         for other in files[:i]:
             if file.path.samefile(other.path):
                 raise InputError(f"is given twice, as {other.lang} and as {file.lang}", where=str(file.path))
-
-
-def _lexicons(
-    given: Sequence[str], langs: Sequence[str], lower: bool, progress: Progress
-) -> dict[tuple[str, str], Lexicon]:
-    found: dict[tuple[str, str], Lexicon] = {}
-    for text in given:
-        name, equals, file = text.partition("=")
-        if equals and not Path(text).exists():
-            source, target = _two_languages(name, langs)
-            if not target:
-                raise ConfigError(f"a lexicon is named as en-fr=FILE, not {text!r}")
-        elif len(langs) == 2:
-            (source, target), file = (langs[0], langs[1]), text
-        else:
-            raise ConfigError("with more than two texts a lexicon needs its languages", remedy=f"en-fr={text}")
-        lexicon = open_lexicon(file, fold_case=lower, progress=progress, languages=(source, target))
-        if (source, target) in found or (target, source) in found:
-            raise ConfigError(f"two lexicons for {source}-{target}", remedy="join the files")
-        found[source, target] = lexicon
-    return found
-
-
-def _two_languages(name: str, langs: Sequence[str]) -> tuple[str, str]:
-    """`zh-Hant-en` is zh-Hant and en if these are the languages."""
-    splits = [(name[:i], name[i + 1 :]) for i, letter in enumerate(name) if letter == "-"]
-    known = [split for split in splits if split[0] in langs and split[1] in langs]
-    return next(iter([*known, *splits]), (name, ""))
 
 
 def _gamma(text: str) -> float | None:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoglot.errors import InputError
-from isoglot.files import check_writable, follow_link, is_stream, remove_abandoned
+from isoglot.files import atomic_path, check_writable, follow_link, is_stream, remove_abandoned
 from isoglot.locks import output_lock, remove_dead_locks
 
 if TYPE_CHECKING:
     from isoglot.folders import FolderKind
 
-__all__ = ["claim", "claim_file", "release_outputs"]
+__all__ = ["claim", "claim_file", "release_outputs", "write_json", "write_json_lines"]
 
 _held = contextlib.ExitStack()
 
@@ -37,6 +39,18 @@ def claim_file(output: Path) -> None:
     if not is_stream(output):
         check_writable(output)
         _hold(output)
+
+
+def write_json(path: Path, document: object) -> None:
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
+
+
+def write_json_lines(path: Path, records: Iterable[Mapping[str, object]]) -> None:
+    """One JSON object per line."""
+    with atomic_path(path) as temporary:
+        lines = (json.dumps(dict(record), ensure_ascii=False) for record in records)
+        temporary.write_text("".join(line + "\n" for line in lines), "utf-8")
 
 
 def release_outputs() -> None:

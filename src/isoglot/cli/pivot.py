@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isoglot.errors import ConfigError
+from isoglot.errors import ConfigError, locating
 
 if TYPE_CHECKING:
     from isoglot.aligners import Aligner
     from isoglot.lexicons import Lexicon
     from isoglot.progress import Progress
 
-__all__ = ["align_languages", "named_files"]
-
-
-def named_files(arguments: Sequence[str]) -> dict[str, str]:
-    """`["en=a.vec", "fr=b.vec"]` by language.
-
-    >>> named_files(["en=a.vec", "fr=b.vec"])
-    {'en': 'a.vec', 'fr': 'b.vec'}
-    """
-    files: dict[str, str] = {}
-    for argument in arguments:
-        match = re.fullmatch(r"([\w.-]{1,64})=(.+)", argument)
-        if match is None:
-            raise ConfigError(f"with --pivot every file is named, as en=FILE, not {argument!r}")
-        if match[1] in files:
-            raise ConfigError(f"{match[1]!r} is given twice")
-        files[match[1]] = match[2]
-    return files
+__all__ = ["align_languages"]
 
 
 def align_languages(
@@ -50,11 +32,13 @@ def align_languages(
     json: bool,
 ) -> None:
     """Parse, run, print; see `isoglot.pipelines.pivot`."""
-    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.assignments import split_languages
+    from isoglot.cli.console import print_json, progress_bars, say, table, warn
     from isoglot.cli.inputs import check_different, open_space
     from isoglot.pipelines import align_to_pivot
 
-    files = named_files(arguments)
+    with locating("with --pivot a file"):
+        files = split_languages(arguments)
     if pivot not in files:
         raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(files)}")
     check_different(list(files.values()))
@@ -69,7 +53,7 @@ def align_languages(
         )
         outcome.aligned.save(output, progress=progress)
     for warning in outcome.warnings:
-        say(f"warning: {warning}")
+        warn(warning)
     if json:
         print_json({"output": str(output), **outcome.aligned.info})
         return
@@ -97,22 +81,13 @@ def _lexicons(
 ) -> dict[tuple[str, str], Lexicon]:
     """Lexicons given as `en-fr=FILE`; for pairs without one, the catalogue's, where it has one."""
     from isoglot import catalogue
-    from isoglot.cli.console import say
-    from isoglot.cli.inputs import open_lexicon
+    from isoglot.cli.console import note
+    from isoglot.cli.inputs import open_lexicon, open_lexicons
 
-    found: dict[tuple[str, str], Lexicon] = {}
-    pairs = {f"{a}-{b}": (a, b) for a, b in itertools.permutations(names, 2)}
-    for text in given:
-        label, equals, file = text.partition("=")
-        if not equals or label not in pairs:
-            raise ConfigError(f"with --pivot a lexicon is named, as {pivot}-xx=FILE, not {text!r}")
-        a, b = pairs[label]
-        if (a, b) in found or (b, a) in found:
-            raise ConfigError(f"two lexicons for {a} and {b}", remedy="join the files")
-        found[a, b] = open_lexicon(file, fold_case=fold_case, progress=progress, languages=(a, b))
+    found = open_lexicons(given, names, fold_case=fold_case, progress=progress)
     for a, b in itertools.combinations([pivot, *(name for name in names if name != pivot)], 2):
         name = f"lexicon/{a}-{b}"
         if (a, b) not in found and (b, a) not in found and catalogue.has_entry(name):
-            say(f"note: using {name} of the catalogue for {a} and {b}")
+            note(f"using {name} of the catalogue for {a} and {b}")
             found[a, b] = open_lexicon(name, fold_case=fold_case, progress=progress, languages=(a, b))
     return found

@@ -38,9 +38,8 @@ def density(
       isoglot reproduce density --dry-run
       isoglot reproduce density --runs 5 --k 5,20,50,100 -o density
     """
-    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.console import finish, print_json, progress_bars, say
     from isoglot.cli.outputs import claim
-    from isoglot.files import atomic_path
     from isoglot.reproductions.claims import claim_table
     from isoglot.reproductions.density.claims import findings
     from isoglot.reproductions.density.report import write_density_page
@@ -67,16 +66,9 @@ def density(
         found = findings(grid, outcomes)
         write_density_page(output / "report.html", found)
         progress("drawing", 1, 1)
-    record = found.record()
-    import json as writer
-
-    with atomic_path(output / "density.json") as temporary:
-        temporary.write_text(writer.dumps(record, indent=2) + "\n", "utf-8")
-    if json:
-        print_json(record)
-        return
-    table("Zhao & Eger 2022, simulation", *claim_table(found.claims))
-    say(f"written: {output / 'density.json'}, {output / 'report.html'}")
+    head, rows = claim_table(found.claims)
+    title = "Zhao & Eger 2022, simulation"
+    finish(output, "density", found.record(), json=json, title=title, head=head, rows=rows)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -45,11 +45,12 @@ def contextual(
       isoglot reproduce contextual --languages de --train 1000 --test 200 -o quick
     """
     from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.inputs import split_commas
     from isoglot.cli.outputs import claim
     from isoglot.reproductions.density.table1 import VARIANTS, retrieval_table
     from isoglot.reproductions.density.table1_report import retrieval_rows
 
-    chosen = [lang.strip() for lang in languages.split(",") if lang.strip()]
+    chosen = split_commas(languages)
     # Measured with MiniLM: about 400 sentences a second on 2 cores, each side once for words and once for sentences.
     minutes = len(chosen) * (train + test) * 2 * 3 / 400 / 60
     say(f"{len(chosen) * len(VARIANTS)} alignments; a model like MiniLM takes about {minutes:.0f} minutes on 2 cores")
@@ -68,16 +69,9 @@ def contextual(
         "P@1 of finding a sentence's translation among those of the test, CSLS, mean of both directions. "
         "Alignments are learned on other lines."
     )
-    _finish(
-        output,
-        "contextual",
-        "Sentences found across languages",
-        f"{encoder}: {train:,} lines to learn from, {test:,} to test",
-        records,
-        retrieval_rows(records),
-        lead,
-        json,
-    )
+    what = f"{encoder}: {train:,} lines to learn from, {test:,} to test"
+    title = "Sentences found across languages"
+    _finish(output, "contextual", title, what, records, retrieval_rows(records), lead, json)
 
 
 def word_alignment(
@@ -132,16 +126,8 @@ def word_alignment(
         records = word_alignment_table(encoder, sets, output, layer=layer, aligned=texts, seed=seed, progress=progress)
     lead = "Links found against gold links: F1 (higher is better) and alignment error rate (lower is better)."
     sizes = ", ".join(f"{name} {len(text):,}" for name, (text, _) in sets.items())
-    _finish(
-        output,
-        "word-alignment",
-        "Word alignment",
-        f"{encoder}, layer {layer}; sentences: {sizes}",
-        records,
-        word_alignment_rows(records),
-        lead,
-        json,
-    )
+    what = f"{encoder}, layer {layer}; sentences: {sizes}"
+    _finish(output, "word-alignment", "Word alignment", what, records, word_alignment_rows(records), lead, json)
 
 
 def rfeval(
@@ -162,6 +148,7 @@ def rfeval(
       isoglot reproduce rfeval wmt17 --pairs de-en --layer 3 -o layer-3
     """
     from isoglot.cli.console import progress_bars
+    from isoglot.cli.inputs import split_commas
     from isoglot.cli.outputs import claim
     from isoglot.reproductions.density.table1 import evaluation_table
     from isoglot.reproductions.density.table1_report import evaluation_rows
@@ -169,20 +156,13 @@ def rfeval(
     require("report", "the report page")
     require("encoders", "an encoder")
     claim(output)
-    chosen = [pair.strip() for pair in pairs.split(",") if pair.strip()]
     with progress_bars() as progress:
-        records = evaluation_table(encoder, folder, output, pairs=chosen, layer=layer, seed=seed, progress=progress)
+        records = evaluation_table(
+            encoder, folder, output, pairs=split_commas(pairs), layer=layer, seed=seed, progress=progress
+        )
     lead = "Correlation of word mover's scores between source and translation with people's scores, over segments."
-    _finish(
-        output,
-        "rfeval",
-        "Reference-free evaluation",
-        f"{encoder}, layer {layer}",
-        records,
-        evaluation_rows(records),
-        lead,
-        json,
-    )
+    what = f"{encoder}, layer {layer}"
+    _finish(output, "rfeval", "Reference-free evaluation", what, records, evaluation_rows(records), lead, json)
 
 
 def _finish(
@@ -193,24 +173,16 @@ def _finish(
     records: Sequence[Any],
     found: Table,
     lead: str,
-    as_json: bool,
+    json: bool,
 ) -> None:
     """JSON, page and table of what was measured."""
-    import json as writer
-
-    from isoglot.cli.console import print_json, say, table
-    from isoglot.files import atomic_path
+    from isoglot.cli.console import finish
     from isoglot.report import write_table_page
     from isoglot.resumable import to_plain
 
-    document = {"title": title, "what": subtitle, "rows": to_plain(records)}
-    with atomic_path(output / f"{name}.json") as temporary:
-        temporary.write_text(writer.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
     seconds = sum(record.seconds for record in records)
     settings = {"rows": len(records), "time of all rows": f"{seconds / 60:.1f} minutes"}
     write_table_page(output / "report.html", title, subtitle, found, lead=lead, settings=settings)
-    if as_json:
-        print_json(document)
-        return
-    table(title, found[0], found[1], right=range(1, len(found[0])))
-    say(f"written: {output / f'{name}.json'}, {output / 'report.html'}")
+    document = {"title": title, "what": subtitle, "rows": to_plain(records)}
+    head, rows = found
+    finish(output, name, document, json=json, title=title, head=head, rows=rows, right=range(1, len(head)))

@@ -63,13 +63,10 @@ def finetune(
       isoglot reproduce finetune --lines 2000 --curve 100,1000,2000 -o finetune
       isoglot reproduce finetune --recipes best --lines 12000 --curve "" --tatoeba tatoeba -o best
     """
-    import json as writer
-
-    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.console import finish, print_json, progress_bars, say
     from isoglot.cli.outputs import claim
     from isoglot.cli.training_view import TrainingView
     from isoglot.errors import ConfigError
-    from isoglot.files import atomic_path
     from isoglot.reproductions.wordot.report import mean_rows, write_finetune_page
     from isoglot.reproductions.wordot.table import VALID, finetune_table, variants
     from isoglot.resumable import to_plain
@@ -108,9 +105,6 @@ def finetune(
             tell=view.tell,
             progress=progress,
         )
-    document = {"encoder": encoder, "trained": languages[0], "unseen": languages[1], "rows": to_plain(records)}
-    with atomic_path(output / "finetune.json") as temporary:
-        temporary.write_text(writer.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
     settings = {
         "languages trained on": trained,
         "languages not trained on": unseen,
@@ -119,18 +113,17 @@ def finetune(
         "time of all rows": f"{sum(row.seconds for row in records) / 60:.0f} minutes",
     }
     write_finetune_page(output / "report.html", encoder, records, settings)
-    if json:
-        print_json(document)
-        return
+    document = {"encoder": encoder, "trained": languages[0], "unseen": languages[1], "rows": to_plain(records)}
     head, rows = mean_rows(records)
-    table("P@1 of sentences towards English, CSLS", head, rows, right=range(1, len(head)))
-    say(f"written: {output / 'finetune.json'}, {output / 'report.html'}")
+    title = "P@1 of sentences towards English, CSLS"
+    finish(output, "finetune", document, json=json, title=title, head=head, rows=rows, right=range(1, len(head)))
 
 
 def _list(text: str, where: str) -> list[str]:
+    from isoglot.cli.inputs import split_commas
     from isoglot.errors import ConfigError
 
-    found = [part.strip() for part in text.split(",") if part.strip()]
+    found = split_commas(text)
     if not found and where != "--curve":
         raise ConfigError("names nothing", where=where)
     return found

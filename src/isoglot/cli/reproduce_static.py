@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -117,16 +117,11 @@ def static_contextual(
       isoglot reproduce static-contextual --text en=en.txt de=de.txt fr=fr.txt --lexicons xling --tatoeba tatoeba
       isoglot reproduce static-contextual -e xlm-roberta-base --layer 6 --retrieval-layer 7 --text en=en.xz de=de.xz
     """
-    import json as writer
-
-    from isoglot.cli.console import print_json, progress_bars, say, table
-    from isoglot.cli.joint_inputs import read_text_argument
+    from isoglot.cli.console import finish, print_json, progress_bars, say
+    from isoglot.cli.inputs import read_texts
     from isoglot.cli.outputs import claim
-    from isoglot.cli.static_align import named_files
-    from isoglot.cli.train_encoder import assigned
+    from isoglot.cli.train_encoder import read_settings
     from isoglot.cli.training_view import TrainingView
-    from isoglot.errors import ConfigError
-    from isoglot.files import atomic_path
     from isoglot.finetuning import Stopped
     from isoglot.reproductions.claims import claim_table
     from isoglot.reproductions.static_contextual.cost import experiment_cost
@@ -135,23 +130,18 @@ def static_contextual(
     from isoglot.reproductions.static_contextual.stages import static_contextual as run
     from isoglot.reproductions.static_contextual.words import Aligning
 
-    files = [read_text_argument(one, None) for one in text]
+    files = read_texts(text, None)
     langs = [file.lang for file in files]
-    for lang in langs:
-        if langs.count(lang) > 1:
-            raise ConfigError(f"{lang} is given twice", where="--text", remedy="put both texts into one file")
     experiment = Experiment(
         texts={file.lang: file.path for file in files},
         encoder=encoder,
-        aligning=Aligning(
-            pivot, induce, align_method, _existing(named_files(from_vectors or [], "--from-vectors")), align_all
-        ),
+        aligning=Aligning(pivot, induce, align_method, _existing(from_vectors or []), align_all),
         layer=layer,
         test_layer=retrieval_layer,
-        distill={"max_sentences": sentences, **assigned(distill, "--distill")},
-        training=assigned(settings, "--set"),
-        fresh=assigned(fresh, "--fresh"),
-        pretraining=assigned(encoder_settings, "--encoder-set"),
+        distill={"max_sentences": sentences, **read_settings(distill, "--distill")},
+        training=read_settings(settings, "--set"),
+        fresh=read_settings(fresh, "--fresh"),
+        pretraining=read_settings(encoder_settings, "--encoder-set"),
         towards=towards,
         steps=steps,
         lines=lines,
@@ -187,20 +177,17 @@ def static_contextual(
         for line in cost.lines():
             say(line)
         return
-    document = findings.record()
-    with atomic_path(output / "static-contextual.json") as temporary:
-        temporary.write_text(writer.dumps(document, indent=2, ensure_ascii=False) + "\n", "utf-8")
     write_static_page(output / "report.html", findings)
-    if json:
-        print_json(document)
-        return
-    table("Hämmerl et al. 2022", *claim_table(findings.claims))
-    say(f"written: {output / 'static-contextual.json'}, {output / 'report.html'}")
+    head, rows = claim_table(findings.claims)
+    finish(output, "static-contextual", findings.record(), json=json, title="Hämmerl et al. 2022", head=head, rows=rows)
 
 
-def _existing(files: Mapping[str, str]) -> dict[str, Path]:
-    from isoglot.errors import InputError
+def _existing(given: Sequence[str]) -> dict[str, Path]:
+    from isoglot.assignments import split_languages
+    from isoglot.errors import InputError, locating
 
+    with locating("--from-vectors"):
+        files = split_languages(given)
     for file in files.values():
         if not Path(file).is_file():
             raise InputError("no such file", where=file)
@@ -211,16 +198,13 @@ def _lexicons(
     langs: Sequence[str], pivot: str, given: Sequence[str], folder: Path | None, progress: Progress
 ) -> dict[str, Lexicon]:
     """By language, from the pivot; lower-cased, as the words with static vectors are."""
+    from isoglot.assignments import split_languages
     from isoglot.cli.inputs import open_lexicon
-    from isoglot.errors import ConfigError
+    from isoglot.errors import locating
 
     files = {} if folder is None else _lexicon_files(folder, langs, pivot)
-    for one in given:
-        lang, equals, file = one.partition("=")
-        if not equals or lang not in langs:
-            remedy = f"the languages are: {', '.join(langs)}"
-            raise ConfigError(f"is given as LANGUAGE=FILE, not {one!r}", where="--lexicon", remedy=remedy)
-        files[lang] = file, False
+    with locating("--lexicon"):
+        files |= {lang: (file, False) for lang, file in split_languages(given, known=langs).items()}
     found = {}
     for lang, (file, inverted) in files.items():
         names = (lang, pivot) if inverted else (pivot, lang)

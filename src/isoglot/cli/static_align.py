@@ -12,9 +12,7 @@ from isoglot.cli.given import refuse_doubled
 from isoglot.cli.options import FoldCase, Json, Limit
 
 if TYPE_CHECKING:
-    from isoglot.lexicons import Lexicon
     from isoglot.pipelines import StaticAlignment
-    from isoglot.progress import Progress
 
 __all__ = ["static_align"]
 
@@ -86,10 +84,11 @@ def static_align(
       isoglot static-align en=en.safetensors fr=fr.safetensors --pivot en --induce cognates -o aligned
     """
     from isoglot.aligned import ALIGNED_FOLDER as KIND
-    from isoglot.cli.console import print_json, progress_bars, say
-    from isoglot.cli.inputs import check_different, open_space, parse_aligner
+    from isoglot.assignments import split_languages
+    from isoglot.cli.console import note, print_json, progress_bars, say
+    from isoglot.cli.inputs import check_different, open_lexicons, open_space, parse_aligner
     from isoglot.cli.outputs import claim
-    from isoglot.errors import ConfigError
+    from isoglot.errors import ConfigError, locating
     from isoglot.pipelines import CRITERIA, align_static, check_inducer, remove_work
 
     refuse_doubled(context, settings or [])
@@ -97,7 +96,8 @@ def static_align(
     check_different(list(files.values()))
     if pivot not in files:
         raise ConfigError(f"the pivot {pivot!r} is not among the languages", remedy=f"one of: {', '.join(files)}")
-    others = named_files(from_vectors or [], "--from-vectors")
+    with locating("--from-vectors"):
+        others = split_languages(from_vectors or [])
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=None, match_dimensions=False)
     if induce is not None:
         check_inducer(induce)
@@ -105,12 +105,8 @@ def static_align(
         raise ConfigError(f"unknown criterion {criterion!r}", remedy=f"choose one of: {', '.join(CRITERIA)}")
     claim(output, KIND)
     work = output.with_name(f"{output.name}.work")
-
-    def tell(line: str) -> None:
-        say(f"note: {line}")
-
     with progress_bars() as progress:
-        tests = _lexicons(list(files), pivot, lexicons or [], fold_case, progress)
+        tests = open_lexicons(lexicons or [], list(files), pivot=pivot, fold_case=fold_case, progress=progress)
         spaces, given = (
             {
                 lang: open_space(file, lang=lang, limit=limit, fold_case=fold_case, progress=progress)
@@ -120,8 +116,7 @@ def static_align(
         )
         outcome = align_static(
             spaces, pivot, inducer=induce, aligner=chosen, dictionary_from=given, lexicons=tests, criterion=criterion,
-            align_all=align_all,
-            frequent=frequent, seed=seed, work=work, progress=progress, tell=tell,
+            align_all=align_all, frequent=frequent, seed=seed, work=work, progress=progress, tell=note,
         )  # fmt: skip
         outcome.save(output, progress=progress)
     if not keep_work:
@@ -158,50 +153,16 @@ def _print(outcome: StaticAlignment, method: str) -> None:
 
 def _files(arguments: Sequence[str]) -> dict[str, str]:
     """The vectors' files by language."""
+    from isoglot.assignments import split_languages
     from isoglot.distill.distilling import KIND
     from isoglot.errors import ConfigError
     from isoglot.manifests import Fields
 
     if len(arguments) > 1 or "=" in arguments[0]:
-        return named_files(arguments, "the vectors")
+        return split_languages(arguments)
     manifest = KIND.read(Path(arguments[0]))
     listed = {"languages": list(manifest.mapping("languages"))}
     languages = Fields(listed, manifest.where, remedy=manifest.remedy).names("languages")
     if len(languages) < 2:
         raise ConfigError("holds one language only", where=arguments[0], remedy="distil more, or name files as en=FILE")
     return {lang: str(manifest.file(f"{lang}.safetensors")) for lang in languages}
-
-
-def named_files(arguments: Sequence[str], what: str) -> dict[str, str]:
-    from isoglot.errors import ConfigError
-
-    files: dict[str, str] = {}
-    for argument in arguments:
-        lang, equals, file = argument.partition("=")
-        if not (lang and equals and file):
-            raise ConfigError(f"{what} are given as LANG=FILE, not {argument!r}")
-        if lang in files:
-            raise ConfigError(f"{what}: {lang!r} is given twice")
-        files[lang] = file
-    return files
-
-
-def _lexicons(
-    langs: Sequence[str], pivot: str, given: Sequence[str], fold_case: bool, progress: Progress
-) -> dict[tuple[str, str], Lexicon]:
-    from isoglot.cli.inputs import open_lexicon
-    from isoglot.errors import ConfigError
-
-    others = [lang for lang in langs if lang != pivot]
-    pairs = {f"{a}-{b}": (a, b) for lang in others for a, b in ((pivot, lang), (lang, pivot))}
-    found: dict[tuple[str, str], Lexicon] = {}
-    for text in given:
-        label, equals, file = text.partition("=")
-        if not equals or label not in pairs:
-            remedy = f"the pairs are: {', '.join(f'{pivot}-{lang}' for lang in others)}"
-            raise ConfigError(f"a test dictionary is given as {pivot}-xx=FILE, not {text!r}", remedy=remedy)
-        a, b = pairs[label]
-        if (a, b) in found or (b, a) in found:
-            raise ConfigError(f"two test dictionaries for {a} and {b}", remedy="join the files")
-        found[a, b] = open_lexicon(file, fold_case=fold_case, progress=progress, languages=pairs[label])
-    return found

@@ -106,12 +106,12 @@ def _files(texts: Sequence[str]) -> dict[str, Path]:
     """Language and file of each argument; mistakes that can be seen now are told now."""
     import re
 
-    from isoglot.cli.inputs import named_text
+    from isoglot.assignments import language_file
     from isoglot.errors import ConfigError
 
     files: dict[str, Path] = {}
     for text in texts:
-        lang, path = named_text(text)
+        lang, path = language_file(text)
         # The code becomes a file name.
         if not re.fullmatch(r"[^\W_]+([-_@][^\W_]+)*", lang):
             raise ConfigError(f"{lang!r} is no language code", where=text, remedy=f"name it like en={path}")

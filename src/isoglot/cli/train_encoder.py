@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +16,7 @@ from isoglot.extras import require
 if TYPE_CHECKING:
     from isoglot.finetuning import Recipe
 
-__all__ = ["assigned", "resume_training", "train_encoder"]
+__all__ = ["read_settings", "resume_training", "train_encoder"]
 
 #: Exit code of a run that was stopped by Ctrl-C or a polite kill, as shells have it.
 _INTERRUPTED = 130
@@ -107,8 +106,10 @@ def train_encoder(
       isoglot train recipe.toml --seed 1 -o second
       torchrun --nproc-per-node 2 -m isoglot train recipe.toml
     """
-    from isoglot.finetuning import read_recipe, recipe_of
+    from isoglot.assignments import setting_types
+    from isoglot.finetuning import TrainingSettings, read_recipe, recipe_of
 
+    as_text = [name for name, kind in setting_types(TrainingSettings).items() if kind == "str"]
     refuse_doubled(context, settings or [])
     if any(one.partition("=")[0].strip() == "steps" for one in settings or []):
         refuse(context, "with --set steps", "epochs")
@@ -120,11 +121,11 @@ def train_encoder(
         output=None if output is None else str(output),
         held_out=held_out,
         limit=limit,
-        parallel=_texts(parallel),
-        text=_texts(text, "--text"),
-        static=_texts(static, "--static"),
-        fresh=assigned(fresh, "--fresh"),
-        training=_settings(settings, epochs, seed),
+        parallel=_languages(parallel, "--parallel", "TEXT"),
+        text=_languages(text, "--text", "FILE"),
+        static=_languages(static, "--static", "VECTORS"),
+        fresh=read_settings(fresh, "--fresh"),
+        training=read_settings(settings, "--set", as_text) | _given(epochs=epochs, seed=seed),
     )
     made = recipe_of(given, "the command") if recipe is None else read_recipe(recipe, given)
     _run(made, words=words, device=device, dry_run=dry_run, json=json)
@@ -222,56 +223,18 @@ def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value not in (None, {})}
 
 
-def _texts(given: Sequence[str] | None, option: str = "--parallel") -> dict[str, str]:
-    from isoglot.errors import ConfigError
+def _languages(given: Sequence[str] | None, option: str, kind: str) -> dict[str, str]:
+    from isoglot.assignments import split_languages
+    from isoglot.errors import locating
 
-    kind = {"--parallel": "TEXT", "--text": "FILE", "--static": "VECTORS"}[option]
-    found: dict[str, str] = {}
-    for one in given or []:
-        lang, equals, place = one.partition("=")
-        if not equals or not lang or not place:
-            raise ConfigError(f"is given as LANGUAGE={kind}, not {one!r}", where=option)
-        if lang in found:
-            raise ConfigError(f"{lang} is given twice", where=option, remedy="put both texts into one file")
-        found[lang] = place
-    return found
+    with locating(option):
+        return split_languages(given or [], kind=kind)
 
 
-def _settings(assignments: Sequence[str] | None, epochs: float | None, seed: int | None) -> dict[str, Any]:
-    """Settings given as key=value; what is no number or truth value, or of a setting that takes text, is a text."""
-    import dataclasses
+def read_settings(given: Sequence[str] | None, option: str, as_text: Collection[str] = ()) -> dict[str, Any]:
+    """Settings given to this option, as key=value."""
+    from isoglot.assignments import read_literals
+    from isoglot.errors import locating
 
-    from isoglot.finetuning import TrainingSettings
-
-    texts = {field.name for field in dataclasses.fields(TrainingSettings) if field.type == "str"}
-    return assigned(assignments, "--set", texts) | _given(epochs=epochs, seed=seed)
-
-
-def assigned(assignments: Sequence[str] | None, option: str, texts: Collection[str] = ()) -> dict[str, Any]:
-    """Settings given as key=value, read as numbers and truth values unless they are among the `texts`."""
-    from isoglot.errors import ConfigError
-
-    found: dict[str, Any] = {}
-    for one in assignments or []:
-        name, equals, value = (part.strip() for part in one.partition("="))
-        if not equals:
-            raise ConfigError(f"a setting is given as key=value, not {one!r}", where=option)
-        key = name.replace("-", "_")
-        if key in found:
-            raise ConfigError(f"{key} is given twice", where=option)
-        found[key] = value if key in texts else _read(value)
-    return found
-
-
-def _read(value: str) -> Any:
-    """A number or truth value if it reads as one.
-
-    >>> _read("8"), _read("1e-4"), _read("yes"), _read("false"), _read("embeddings,1-3")
-    (8, 0.0001, True, False, 'embeddings,1-3')
-    """
-    if value.lower() in ("true", "yes", "false", "no"):
-        return value.lower() in ("true", "yes")
-    for kind in (int, float):
-        with contextlib.suppress(ValueError):
-            return kind(value)
-    return value
+    with locating(option):
+        return read_literals(given or [], as_text=as_text)

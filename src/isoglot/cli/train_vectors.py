@@ -28,6 +28,7 @@ __all__ = ["train_vectors"]
 
 
 def train_vectors(
+    context: typer.Context,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="One sentence a line, as FILE or LANGUAGE=FILE.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Vectors to write; the name tells the format.")],
     model: Model = "skipgram",
@@ -56,32 +57,24 @@ def train_vectors(
       isoglot train fr=presse.txt.xz -o fr.safetensors --no-subwords --epochs 10
       isoglot train news.fr.txt -o fr.vec --dry-run
     """
-    from isoglot.cli.console import print_json, progress_bars, say
-    from isoglot.cli.joint_inputs import read_text_argument, tell_cost
+    from isoglot.cli.console import note, print_json, progress_bars, say
+    from isoglot.cli.inputs import read_texts
+    from isoglot.cli.joint_inputs import corpus_settings, tell_cost, training_settings
     from isoglot.cli.outputs import claim_file
     from isoglot.spaces import Space, output_format
-    from isoglot.wordvectors import CorpusSettings, Training, remove_work, train_texts
+    from isoglot.wordvectors import remove_work, train_texts
 
-    file = read_text_argument(text, encoding)
+    (file,) = read_texts([text], encoding)
     output = output.expanduser()
     output_format(output)
-    corpus_settings = CorpusSettings(min_count=min_count, max_words=limit, segmenter=segmenter, lower=lower, seed=seed)
-    training = Training(model=model, dim=dim, epochs=epochs, window=window, subwords=subwords, seed=seed)
+    corpus, training = corpus_settings(context.params), training_settings(context.params)
     if dry_run:
-        tell_cost([file], corpus_settings, training, threads, json)
+        tell_cost([file], corpus, training, threads, json)
         return
     work = output.with_name(f"{output.name}.work")
     claim_file(output)
     with progress_bars() as progress:
-        trained = train_texts(
-            [file],
-            work,
-            corpus_settings,
-            training,
-            threads=threads,
-            progress=progress,
-            tell=lambda line: say(f"note: {line}"),
-        )
+        trained = train_texts([file], work, corpus, training, threads=threads, progress=progress, tell=note)
         space = Space(file.lang, trained.corpus.words, trained.vectors, counts=trained.corpus.counts[:, 0])
         space.save(output, progress=progress)
     remove_work(work)

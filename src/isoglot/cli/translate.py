@@ -39,24 +39,21 @@ def translate_words(
       isoglot translate en-fr --from fr --to en maison -k 10
       cat words.txt | isoglot translate en-fr --json
     """
-    from isoglot.aligned import AlignedSpaces, translate
+    from isoglot.aligned import translate
     from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.inputs import aligned_folder
     from isoglot.errors import InputError
 
-    aligned = AlignedSpaces.load(folder)
-    asked = _from_standard_input() if not words or words == ["-"] else words
-    if not asked:
-        raise InputError("no words given", remedy="name words, or give one a line on standard input")
-    first, _ = aligned.direction(source, targets[0] if targets else None)
-    known_means = set(aligned.means)
     answers = []
-    with progress_bars() as progress:
+    with aligned_folder(folder) as aligned, progress_bars() as progress:
+        asked = _from_standard_input() if not words or words == ["-"] else words
+        if not asked:
+            raise InputError("no words given", remedy="name words, or give one a line on standard input")
+        first, _ = aligned.direction(source, targets[0] if targets else None)
         for target in targets or [name for name in aligned.names if name != first]:
             answers += translate(
                 aligned, asked, source=first, target=target, k=k, score=score, rerank=rerank, progress=progress
             )
-    if set(aligned.means) != known_means:
-        aligned.save_means(folder)
     if json:
         print_json(
             [
@@ -114,8 +111,9 @@ def lexicon(
       isoglot lexicon en-fr -o sure.tsv --mutual --min-confidence 0.5 --limit 20000
       isoglot lexicon en-fr --from fr --to en -o back.tsv
     """
-    from isoglot.aligned import AlignedSpaces, induce
+    from isoglot.aligned import induce
     from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.inputs import aligned_folder
     from isoglot.cli.outputs import claim_file
     from isoglot.errors import InputError
     from isoglot.lexicons import Lexicon
@@ -124,24 +122,12 @@ def lexicon(
     check_score(score)
     check_backend(backend)
     claim_file(output)
-    aligned = AlignedSpaces.load(folder)
-    first, second = aligned.direction(source, target)
-    known_means = set(aligned.means)
-    with progress_bars() as progress:
+    with aligned_folder(folder) as aligned, progress_bars() as progress:
+        first, second = aligned.direction(source, target)
         pairs = induce(
-            aligned,
-            source=first,
-            target=second,
-            limit=limit,
-            mutual=mutual,
-            minimum=minimum,
-            score=score,
-            backend=backend,
-            rerank=rerank,
-            progress=progress,
-        )
-    if set(aligned.means) != known_means:
-        aligned.save_means(folder)
+            aligned, source=first, target=second, limit=limit, mutual=mutual, minimum=minimum, score=score,
+            backend=backend, rerank=rerank, progress=progress,
+        )  # fmt: skip
     if not pairs:
         raise InputError(
             f"no pair of {first} and {second} is mutual and sure enough; nothing written",

@@ -91,8 +91,9 @@ def wordalign(
       isoglot wordalign en.tok de.tok -e my-trained-encoder -m ot --pooling last -o en-de.pharaoh
       isoglot wordalign en.tok de.tok -e my-trained-encoder -m ot --pooling last --picture pair.svg --line 7
     """
-    from isoglot.cli.console import print_json, print_line, progress_bars, say
-    from isoglot.cli.encoder_options import link_settings, open_encoders, open_parallel
+    from isoglot.assignments import read_literals
+    from isoglot.cli.console import note, print_json, print_line, progress_bars, say
+    from isoglot.cli.encoder_options import encoder_settings, open_encoders, open_parallel
     from isoglot.cli.outputs import claim_file
     from isoglot.errors import ConfigError
     from isoglot.pipelines import tokenise
@@ -109,7 +110,7 @@ def wordalign(
 
     if base not in (0, 1):
         raise ConfigError(f"--base is 0 or 1, not {base}")
-    chosen = link_settings(settings)
+    chosen = read_literals(settings or [])
     check_linking(method, chosen)
     if method in METHODS and encoder is None:
         raise ConfigError(f"{method} compares vectors: it needs --encoder", remedy="or take a statistical one: -m hmm")
@@ -131,16 +132,8 @@ def wordalign(
             found = statistical_align(tokenised.src, tokenised.tgt, method, progress=progress, **chosen)
         else:
             assert encoder is not None
-            models = open_encoders(
-                encoder,
-                (text.src_lang, text.tgt_lang),
-                progress,
-                layer=layer,
-                pooling=pooling,
-                device=device,
-                dtype=dtype,
-                cache=cache,
-            )
+            languages = (text.src_lang, text.tgt_lang)
+            models = open_encoders(encoder, languages, progress, **encoder_settings(context))
             found = link_text(models, tokenised.src, tokenised.tgt, method, progress=progress, **chosen)
         if picture is not None and drawn is not None:
             _draw(picture, tokenised, drawn, found[drawn], models, encoder, method, chosen)
@@ -161,7 +154,7 @@ def wordalign(
         "picture_line": None if drawn is None else tokenised.line(drawn) + 1,
     }
     if facts["left_out"]:
-        say(f"note: {facts['left_out']:,} lines are blank on one side and have no links")
+        note(f"{facts['left_out']:,} lines are blank on one side and have no links")
     if picture is not None:
         say(f"a picture of line {facts['picture_line']}: {picture}")
     if json:

@@ -11,7 +11,8 @@ from isoglot.encoders import Encoder
 from isoglot.extras import require
 from isoglot.finetuning import recipe_of
 from isoglot.notebook import html_table
-from isoglot.pipelines.finetune import Cost, estimate, fine_tune, prepare
+from isoglot.pipelines.finetune import fine_tune, prepare
+from isoglot.pipelines.training_cost import Cost, estimate
 from isoglot.progress import Progress, silent
 
 __all__ = ["Finetuned", "finetune"]
