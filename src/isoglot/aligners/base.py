@@ -12,7 +12,7 @@ import platform
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
@@ -56,9 +56,9 @@ class Method:
     name: str
     summary: str
     supervision: Supervision
-    linear: bool
-    cost: str
-    paper: str
+    linear: bool = False
+    cost: str = "-"
+    paper: str = "-"
     any_dimensions: bool = False
     iterative: bool = False
     requires: tuple[str, ...] = ()
@@ -267,10 +267,17 @@ class Aligner(ABC):
 A = TypeVar("A", bound=type[Aligner])
 
 
+@dataclass_transform(frozen_default=True)
 def method(name: str, summary: str, **row: Any) -> Callable[[A], A]:
-    """Class decorator that puts an aligner into the table of methods; `row`: the other fields of `Method`."""
+    """Class decorator that makes an aligner a frozen dataclass and puts it into the table of methods.
+
+    Args:
+        row: the other fields of `Method`.
+    """
 
     def decorate(cls: A) -> A:
+        if "__dataclass_params__" not in vars(cls):
+            dataclasses.dataclass(frozen=True)(cls)
         cls.method = Method(name, summary, **row)
         METHODS.add(name, cls)
         return cls
