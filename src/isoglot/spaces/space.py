@@ -150,8 +150,8 @@ class Space:
         """The k words whose vectors have the highest cosine with this word's (it is left out) or with a vector.
 
         >>> import numpy as np
-        >>> Space("en", ["cat", "dog", "the"], np.array([[1, 0.1], [1, 0.2], [0, 1]])).most_similar("cat", k=1)
-        [('dog', 0.995...)]
+        >>> Space("en", ["cat", "dog", "the"], np.array([[1, 0], [3, 0], [0, 1]])).most_similar("cat", k=2)
+        [('dog', 1.0), ('the', 0.0)]
         """
         if k < 1:
             raise InputError(f"k must be at least 1, not {k}")
