@@ -100,7 +100,7 @@ class Retriever:
         check_score(score)
         if neighbourhood < 1:
             raise ConfigError(f"must be at least 1, not {neighbourhood}", where="neighbourhood")
-        if not 0 < temperature <= 350:
+        if not 0 < temperature <= 350:  # beyond, exp(-2 beta) vanishes in double precision
             raise ConfigError(f"must be above 0 and at most 350, not {temperature}", where="temperature")
         if score == "inverted_softmax" and backend in ("faiss", "usearch"):
             raise ConfigError(
