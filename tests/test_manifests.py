@@ -13,14 +13,13 @@ from isoglot.errors import FormatError, InputError
 from isoglot.manifests import Fields, TensorFile, read_json_object
 
 GOOD = {
-    "text": "a", "flag": True, "whole": 3, "number": 0.5, "texts": ["a", "b"], "names": ["en", "zh-Hant"],
+    "text": "a", "flag": True, "whole": 3, "texts": ["a", "b"], "names": ["en", "zh-Hant"],
     "pairs": [["a", "b"]], "mapping": {"x": 1}, "place": "spaces", "items": [1], "choice": "left",
 }  # fmt: skip
 READERS = {
     "text": lambda f: f.text("text"),
     "flag": lambda f: f.flag("flag"),
     "whole": lambda f: f.integer("whole", least=0, most=9),
-    "number": lambda f: f.number("number"),
     "texts": lambda f: f.texts("texts", least=1),
     "names": lambda f: f.names("names", exactly=2),
     "pairs": lambda f: f.pairs("pairs", among=["a", "b"]),
@@ -34,7 +33,7 @@ NONSENSE = [
 ]  # fmt: skip
 #: What each field may be, of all that nonsense.
 RIGHT = {
-    "text": ["text"], "flag": [True], "whole": [7], "number": [7, -1, 10**30, 0.5],
+    "text": ["text"], "flag": [True], "whole": [7],
     "texts": [["..", "x"], ["/etc", "x"], ["a/b", "x"]], "names": [], "pairs": [[]], "mapping": [{}, {"a": 1}],
     "choice": [],
 }  # fmt: skip

@@ -7,7 +7,6 @@ names the file and the field.
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -93,12 +92,6 @@ class Fields:
         if (least is not None and value < least) or (most is not None and value > most):
             raise self.wrong(f'"{name}" is {str(value)[:30]}, out of range')
         return value
-
-    def number(self, name: str) -> float:
-        value = self.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise self.wrong(f'"{name}" is not a number')
-        return float(value)
 
     def one_of(self, name: str, choices: Sequence[str]) -> str:
         value = self.text(name)

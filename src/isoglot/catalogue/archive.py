@@ -67,10 +67,6 @@ class Archive:
                 raise FormatError(f"holds no file {ending}", where=self.where)
         return [found[ending] for ending in endings]
 
-    def extract(self, ending: str, target: Path) -> None:
-        """Copy the one file with this ending to `target`, a path that we choose."""
-        target.write_bytes(self.read(ending)[0])
-
     def _walk_zip(self, wanted: Callable[[str], bool], progress: Progress, step: str) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(self._source) as archive:
             infos = [

@@ -77,17 +77,14 @@ class Connection:
         On any failure nothing stays at `path`.
         """
         try:
-            try:
-                digest = self._retrying(lambda: self._save(url, path, what, size, progress), url, what)
-            except OfflineError as error:
-                if isinstance(error.__cause__, _ShortError):
-                    raise DownloadError(str(error.__cause__), where=what, remedy="it was removed") from error
-                raise
+            digest = self._retrying(lambda: self._save(url, path, what, size, progress), url, what)
             if digest is None:
                 raise DownloadError("the server has no such file", where=what, remedy=without_password(url))
             _check(path, what, size, sha256, digest)
-        except BaseException:
+        except BaseException as error:
             path.unlink(missing_ok=True)
+            if isinstance(error.__cause__, _ShortError):
+                raise DownloadError(str(error.__cause__), where=what, remedy="it was removed") from error
             raise
         return digest
 

@@ -19,7 +19,7 @@ from isoglot.catalogue.debian import download_debian_package
 from isoglot.catalogue.download import Connection
 from isoglot.catalogue.packages import find_package_file
 from isoglot.catalogue.pipconfig import pip_settings
-from isoglot.catalogue.readers import reader
+from isoglot.catalogue.readers import Facts, reader
 from isoglot.catalogue.record import Artefact, Entry
 from isoglot.catalogue.table import entry as find_entry, is_shared
 from isoglot.errors import DownloadError, FormatError, IsoglotError, OfflineError
@@ -76,30 +76,16 @@ def _fetch(entry: Entry, progress: Progress, connection: Connection | None) -> P
         found = cached(entry)
         if found is not None:  # by whoever held it before us
             return found
-        files: list[Path] = []
-        sources: list[dict[str, Any]] = []
-        for artefact in entry.artefacts:
-            path, digest = stack.enter_context(_artefact(entry, artefact, connection, progress))
-            files.append(path)
-            sources.append(
-                {
-                    "package": artefact.package,
-                    "version": artefact.version,
-                    "url": artefact.url,
-                    "file": path.name,
-                    "bytes": path.stat().st_size,
-                    "sha256": digest,
-                }
-            )
+        files = [stack.enter_context(_artefact(entry, one, connection, progress)) for one in entry.artefacts]
         with _KIND.replacing(folder) as temporary:
             try:
-                facts = reader(entry.reader)(entry, files, temporary, progress)
+                facts = reader(entry.reader)(entry, [path for path, _ in files], temporary, progress)
             except (FormatError, UnicodeDecodeError) as error:
                 what = error.what if isinstance(error, IsoglotError) else str(error)
                 raise DownloadError(
                     f"the download is not what it should be ({what})", where=entry.name, remedy="it was removed"
                 ) from error
-            _write_provenance(temporary, entry, sources, facts)
+            _write_provenance(temporary, entry, files, facts)
             _seal(temporary)
     return folder / entry.result
 
@@ -193,7 +179,12 @@ def _download(
     return path, digest
 
 
-def _write_provenance(folder: Path, entry: Entry, sources: list[dict[str, Any]], facts: dict[str, int | str]) -> None:
+def _write_provenance(folder: Path, entry: Entry, files: list[tuple[Path, str]], facts: Facts) -> None:
+    sources = [
+        {"package": one.package, "version": one.version, "url": one.url, "file": path.name}
+        | {"bytes": path.stat().st_size, "sha256": digest}
+        for one, (path, digest) in zip(entry.artefacts, files, strict=True)
+    ]
     record = {
         "name": entry.name,
         "description": entry.description,

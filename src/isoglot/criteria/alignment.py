@@ -20,7 +20,7 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval import EUCLIDEAN_SCORES, Retriever, check_score
 from isoglot.spaces import FloatMatrix, IntVector, unit_rows
 
-__all__ = ["Criteria", "confident_pairs", "measure", "semantic_criterion", "structural_criterion"]
+__all__ = ["Criteria", "confident_pairs", "measure", "semantic_criterion", "singular_values", "structural_criterion"]
 
 #: How many induced translations the paper looks at.
 PAIRS = 30_000
@@ -103,13 +103,14 @@ def structural_criterion(A: FloatMatrix, B: FloatMatrix, score: str = "csls") ->
     """
     check_score(score)
     plain = score in EUCLIDEAN_SCORES
-    values = [_singular_values(M - M.mean(axis=0, dtype=np.float64) if plain else unit_rows(M)) for M in (A, B)]
+    values = [singular_values(M - M.mean(axis=0, dtype=np.float64) if plain else unit_rows(M)) for M in (A, B)]
     d = min(len(values[0]), len(values[1]))
     scale = np.mean(np.concatenate(values))
     return float(np.abs(values[0][:d] - values[1][:d]).mean() / scale) if scale else 0.0
 
 
-def _singular_values(M: FloatMatrix) -> npt.NDArray[np.float64]:
+def singular_values(M: FloatMatrix) -> npt.NDArray[np.float64]:
+    """Largest first."""
     # By way of M'M, which is small however many rows there are.
     values: npt.NDArray[np.float64] = np.sqrt(np.clip(np.linalg.eigvalsh(M.T.astype(np.float64) @ M), 0, None))[::-1]
     return values

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from isoglot.criteria.alignment import singular_values
 from isoglot.errors import InputError, ShapeError
 from isoglot.spaces import FloatMatrix, unit_rows
 
@@ -111,8 +112,7 @@ def singular_value_gap(X: FloatMatrix, Y: FloatMatrix) -> float:
 
 
 def _spectrum(M: FloatMatrix) -> Doubles:
-    M64 = M.astype(np.float64)
-    values = np.sqrt(np.clip(np.linalg.eigvalsh(M64.T @ M64), 0, None))[::-1]
+    values = singular_values(M)
     if not values[0]:
         return np.ones_like(values)
     scaled: Doubles = np.maximum(values, values[0] * 1e-3) / np.sqrt(np.square(values).mean())

@@ -19,11 +19,9 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import UnitRows, padded_length
 from isoglot.threads import run_blocks
 
-__all__ = ["LARGEST_TEMPERATURE", "log_normalisers"]
+__all__ = ["log_normalisers"]
 
-#: exp(-2 beta) must not vanish in double precision.
-LARGEST_TEMPERATURE = 350.0
-#: ... and up to here not even in single precision, where the exponential is many times faster.
+#: Up to here exp(-2 beta) does not vanish in single precision, where the exponential is many times faster.
 _SINGLE_PRECISION = 40.0
 _ROWS, _COLUMNS = 512, 1024
 

@@ -100,7 +100,7 @@ class Retriever:
         check_score(score)
         if neighbourhood < 1:
             raise ConfigError(f"must be at least 1, not {neighbourhood}", where="neighbourhood")
-        if not 0 < temperature <= 350:
+        if not 0 < temperature <= 350:  # beyond, exp(-2 beta) vanishes in double precision
             raise ConfigError(f"must be above 0 and at most 350, not {temperature}", where="temperature")
         if score == "inverted_softmax" and backend in ("faiss", "usearch"):
             raise ConfigError(
@@ -120,13 +120,10 @@ class Retriever:
         self.progress = progress
         #: Where distances are taken from; None where rows are of unit length.
         self._origin = mean_row(Y, "Y") if score in EUCLIDEAN_SCORES else None
-        if self._origin is None:
-            source = UnitRows.of(X, "X")
-            target = UnitRows.of(Y, "Y", dim=source.dim)
-        else:
-            source = UnitRows.lifted(X, "X", self._origin)
-            target = UnitRows.lifted(Y, "Y", self._origin, targets=True)
-            backend = "exact" if backend == "auto" else backend
+        source = self._rows(X, "X")
+        target = self._rows(Y, "Y", dim=source.dim, targets=True)
+        if self._origin is not None and backend == "auto":
+            backend = "exact"
         if not target.n:
             raise InputError("there are no target vectors to search", where="Y")
         self._known_means: tuple[Vector, Vector] | None = None
@@ -159,10 +156,7 @@ class Retriever:
         if vectors is not None:
             if rows is not None:
                 raise ConfigError("give rows or vectors, not both", where="rows")
-            if self._origin is None:
-                queries = UnitRows.of(vectors, "vectors", dim=Y.dim)
-            else:
-                queries = UnitRows.lifted(vectors, "vectors", self._origin)
+            queries = self._rows(vectors, "vectors", dim=Y.dim)
             term = self._free_terms(queries)
         elif rows is not None:
             numbers = self._checked_rows(rows)
@@ -199,6 +193,11 @@ class Retriever:
 
             self._known_means = means_of_nearest(self._backend, self.neighbourhood, progress=self.progress)
         return self._known_means
+
+    def _rows(self, vectors: npt.ArrayLike, name: str, *, dim: int | None = None, targets: bool = False) -> UnitRows:
+        if self._origin is None:
+            return UnitRows.of(vectors, name, dim=dim)
+        return UnitRows.lifted(vectors, name, self._origin, targets=targets)
 
     @cached_property
     def _scoring(self) -> _Scoring:

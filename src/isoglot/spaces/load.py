@@ -195,14 +195,7 @@ def _through_cache(
     found = cache.find(limit, report, progress)
     if found is not None:
         return found
-    request = Request(
-        path,
-        report,
-        limit,
-        progress,
-        threads,
-        digest=hashlib.sha256(),
-    )
+    request = Request(path, report, limit, progress, threads, digest=hashlib.sha256())
     request.make_sink = lambda dim, rows: cache.sink(request, dim)
     try:
         content = _read(file_format, request)

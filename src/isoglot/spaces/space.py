@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import InputError, ShapeError
+from isoglot.plugins import late
 from isoglot.printable import html_table
 from isoglot.progress import Progress, silent
 from isoglot.strings import check_list
@@ -150,8 +151,8 @@ class Space:
         """The k words whose vectors have the highest cosine with this word's (it is left out) or with a vector.
 
         >>> import numpy as np
-        >>> Space("en", ["cat", "dog", "the"], np.array([[1, 0.1], [1, 0.2], [0, 1]])).most_similar("cat", k=1)
-        [('dog', 0.995...)]
+        >>> Space("en", ["cat", "dog", "the"], np.array([[1, 0], [3, 0], [0, 1]])).most_similar("cat", k=2)
+        [('dog', 1.0), ('the', 0.0)]
         """
         if k < 1:
             raise InputError(f"k must be at least 1, not {k}")
@@ -234,15 +235,13 @@ class Space:
         progress: Progress = silent,
     ) -> Space:
         """Read a file, a folder or an entry of the catalogue ("vectors/fr"): see `isoglot.spaces.load_space`."""
-        from isoglot.spaces.load import load_space
-
-        return load_space(path, lang=lang, limit=limit, format=format, cache=cache, progress=progress)
+        load_space = late("isoglot.spaces.load:load_space")
+        space: Space = load_space(path, lang=lang, limit=limit, format=format, cache=cache, progress=progress)
+        return space
 
     def save(self, path: str | Path, *, format: str | None = None, progress: Progress = silent) -> None:
         """Write the Space; the format follows from the file's name unless given: see `isoglot.spaces.save_space`."""
-        from isoglot.spaces.load import save_space
-
-        save_space(self, path, format=format, progress=progress)
+        late("isoglot.spaces.load:save_space")(self, path, format=format, progress=progress)
 
     @cached_property
     def _ordered(self) -> bool:
