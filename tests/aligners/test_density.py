@@ -241,7 +241,7 @@ def test_a_loss_that_is_no_number_changes_nothing(kind, bad, how):
 
 
 def test_no_seed_gives_nan_at_the_default_architecture():
-    for seed in range(50):
+    for seed in range(25):
         rng = np.random.default_rng(seed)
         X, Y = rng.normal(size=(2, 64, 10)).astype(np.float32)
         alignment = RealNVP(epochs=1, seed=seed, select="last").fit(X, Y, identical(64))
@@ -358,12 +358,12 @@ def test_couplings_need_two_dimensions_and_one_coupling():
         RealNVP(couplings=0).fit(X, X, identical(20))
 
 
+BEND = {"hidden": 64, "rate": 3e-3, "decay": True, "normalise": "none", "select": "last"}
+
+
 @pytest.mark.parametrize(
     ("aligner", "factor"),
-    [
-        (RealNVP(hidden=64, optimiser="adam", rate=3e-3, epochs=40, decay=True, normalise="none", select="last"), 4),
-        (FCNN(hidden=64, rate=3e-3, epochs=40, decay=True, normalise="none", select="last"), 4),
-    ],
+    [(RealNVP(optimiser="adam", epochs=40, **BEND), 4), (FCNN(epochs=20, batch=64, **BEND), 4)],
     ids=["realnvp", "fcnn"],
 )
 def test_a_bend_is_learned_that_no_affine_map_can_follow(aligner, factor):

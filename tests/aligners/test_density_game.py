@@ -41,6 +41,12 @@ def one_thread():
     torch.set_num_threads(before)
 
 
+@pytest.fixture
+def short_start(monkeypatch):
+    """The critics' head start of 100 steps is most of a small game."""
+    monkeypatch.setattr(game, "CRITIC_START", 10)
+
+
 def normal(*shape, seed=0):
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
@@ -157,6 +163,7 @@ def test_the_game_moves_both_sides_to_where_the_other_is(changes, share, monkeyp
         assert max(float(weights.detach().abs().max()) for weights in play.critics.parameters()) <= np.float32(0.1)
 
 
+@pytest.mark.usefixtures("short_start")
 @pytest.mark.parametrize("distance", ["sliced", "critic"])
 def test_the_aligner_moves_the_source_from_no_start(distance):
     """The stacks' own mean and size do most of it; what the game adds must not undo that."""
@@ -221,6 +228,7 @@ def test_collapse_is_seen():
         assert collapsed(one, Y)
 
 
+@pytest.mark.usefixtures("short_start")
 def test_a_collapsing_game_is_stopped_and_the_last_good_map_kept():
     X, Y, pairs = twins()
     settings = {**TINY, "epochs": 4, "steps": 10, "rate": 5.0, "optimiser": "adam"}
@@ -231,6 +239,7 @@ def test_a_collapsing_game_is_stopped_and_the_last_good_map_kept():
     assert right(alignment, X, Y, pairs) > 0.97
 
 
+@pytest.mark.usefixtures("short_start")
 @pytest.mark.parametrize("constraint", ["cross-correlation", "graph-structure", "procrustes"])
 def test_bootstrapping_keeps_a_good_rotation_good(constraint):
     X, Y, pairs = twins()
@@ -243,6 +252,7 @@ def test_bootstrapping_keeps_a_good_rotation_good(constraint):
     assert alignment.info["history"][-1]["pairs"] > 250
 
 
+@pytest.mark.usefixtures("short_start")
 def test_bootstrapping_a_flow_by_procrustes_puts_the_rotation_after_it():
     X, Y, pairs = twins(noise=0.1)
     alignment = Bootstrap(of="gan-realnvp", constraint="procrustes", select="last", **{**TINY, "rate": 1e-3}).fit(X, Y)
@@ -258,6 +268,7 @@ def test_bootstrapping_a_flow_by_procrustes_puts_the_rotation_after_it():
     )
 
 
+@pytest.mark.usefixtures("short_start")
 @pytest.mark.parametrize(("of", "constraint"), [("muse", "graph-structure"), ("gan-realnvp", "procrustes")])
 def test_a_killed_bootstrapping_goes_on_to_the_same_result(of, constraint, tmp_path, monkeypatch):
     """The contract's test does so for the default choices."""
@@ -282,6 +293,7 @@ def test_a_killed_bootstrapping_goes_on_to_the_same_result(of, constraint, tmp_p
     assert len(resumed.info["history"]) == len(whole.info["history"]) == 3
 
 
+@pytest.mark.usefixtures("short_start")
 def test_bootstrapping_a_flow_with_a_rotation_after_it_can_be_trained():
     """`dual_back` goes another way then: its map must undo `there`, and its likelihood be the target's own."""
     pair = flow.FlowPair(flow.FlowShape(4, 2, (8, 8), False), identity=False)

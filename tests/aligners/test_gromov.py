@@ -43,7 +43,9 @@ def test_plan_of_a_few_words_is_the_best_permutation(seed):
     C, D = relations(X), relations(Y)
     costs = {p: gromov_cost(C, D, np.eye(6, dtype=np.float32)[list(p)] / 6) for p in itertools.permutations(range(6))}
     best = min(costs, key=costs.__getitem__)
-    plan = gromov_plan(C, D, np.geomspace(0.5, 0.01, 6).tolist())
+    plan = None
+    for epsilon in np.geomspace(0.5, 0.01, 6):
+        plan = gromov_plan(C, D, epsilon, plan)
     assert tuple(plan.argmax(axis=1)) == best
     assert gromov_cost(C, D, plan) <= costs[best] + 0.05
 

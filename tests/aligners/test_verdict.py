@@ -16,7 +16,7 @@ def rotation(d, seed):
     return np.linalg.qr(np.random.default_rng(seed).normal(size=(d, d)))[0].astype(np.float32)
 
 
-def problem(related, n=1200, d=40, seed=0):
+def problem(related, n=800, d=40, seed=0):
     """Clustered vectors, as words are; the other side is their rotation with noise, or has nothing to do with them."""
     rng = np.random.default_rng(seed)
 
@@ -83,8 +83,8 @@ def test_chance_repeats_with_the_seed():
 )
 def test_every_method_without_pairs_says_when_it_failed(name, settings):
     assert methods()[name].method.supervision != "supervised"
-    given = problem(related=False, n=800)
-    words = [f"word{i}" for i in range(800)]
+    given = problem(related=False, n=500)
+    words = [f"word{i}" for i in range(500)]
     src, tgt = Space("aa", words, given.X), Space("bb", words[::-1], given.Y)
     alignment = aligner(name, **settings).fit(src, tgt)
     assert alignment.info["aligned"] is False

