@@ -155,11 +155,10 @@ class Trainer:
                 state.seconds = earlier + time.perf_counter() - began
                 last = state.step == self.steps
                 if last or state.step % self._every["evaluate"] == 0:
-                    self._best.judge(state)
+                    if self._best.judge(state):
+                        waited = f"no better for {state.waited} evaluations"
+                        self._tell(f"{waited}: ends after step {state.step:,} of {self.steps:,}")
                     record = dataclasses.replace(record, evaluation=state.latest or None)
-                if state.early:
-                    waited = f"no better for {state.waited} evaluations"
-                    self._tell(f"{waited}: ends after step {state.step:,} of {self.steps:,}")
                 self._note(record)
                 stop = self._any(bool(interrupted))
                 if last or state.early or stop or state.step % self._every["checkpoint"] == 0:
