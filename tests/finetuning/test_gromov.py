@@ -58,7 +58,7 @@ def run(divergence, xs, ys, weights=None, padding=({}, {}), **options):
     X.requires_grad_()
     Y.requires_grad_()
     both = None if weights is None else (pad(weights[0])[0], pad(weights[1])[0])
-    values = fused(X, Y, x_mask, y_mask, weights=both, **options)
+    values = divergence(X, Y, x_mask, y_mask, weights=both, **options)
     values.sum().backward()
     assert not X.grad[~x_mask].any()
     assert not Y.grad[~y_mask].any()
