@@ -17,6 +17,7 @@ from typing import Any
 
 from isoglot.encoders import Encoder, check_native
 from isoglot.errors import ConfigError, InputError, MissingExtraError
+from isoglot.files import remove_abandoned
 from isoglot.finetuning.best_weights import BestWeights, Evaluate, step_seed
 from isoglot.finetuning.mixture import Mixture, Sources
 from isoglot.finetuning.monolingual_text import TextCorpus
@@ -39,7 +40,6 @@ from isoglot.finetuning.run_state import (
     check_room,
     latest_checkpoint,
     put_tensors,
-    remove_leftovers,
     run_tensors,
     save_checkpoint,
 )
@@ -304,7 +304,7 @@ class Trainer:
         self._accelerator.wait_for_everyone()
         if self.main:
             begin_run(self.folder, self._identity)
-            remove_leftovers(self.folder / "checkpoints")
+            remove_abandoned(self.folder / "checkpoints")  # what a killed run was writing
             cut_log(self.folder, 0 if found is None else int(found[1]["step"]))
         if found is None:
             return None
