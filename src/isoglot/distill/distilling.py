@@ -3,8 +3,8 @@
     OUT/config.json           encoder, settings, versions, and of each language what was used, left out, and how long
     OUT/en.safetensors        words, vectors and counts of each language
 
-While it runs, OUT.work/en holds the chosen sentences and, every half a minute, the state: a killed run goes on to the
-same vectors. Several runs on the same texts, such as seeds, are made in one pass (`distill_together`).
+While it runs, OUT.work/en holds the chosen sentences and, every half a minute, the state: a killed run resumes and comes
+to the same vectors. Several runs on the same texts, such as seeds, are made in one pass (`distill_together`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def distill_text(
     """The static vectors of one language's text.
 
     Args:
-        work: a folder for the state; a run that was killed goes on from there. None: a temporary one.
+        work: a folder for the state; a run that was killed resumes from there. None: a temporary one.
         threads: for the static side; the result does not depend on it.
         tell: is told in a line what one may want to know.
     """
