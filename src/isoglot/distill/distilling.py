@@ -3,8 +3,8 @@
     OUT/config.json           encoder, settings, versions, and of each language what was used, left out, and how long
     OUT/en.safetensors        words, vectors and counts of each language
 
-While it runs, OUT.work/en holds the chosen sentences and, every half a minute, the state: a killed run resumes and comes
-to the same vectors. Several runs on the same texts, such as seeds, are made in one pass (`distill_together`).
+While it runs, OUT.work/en holds the chosen sentences and, every half a minute, the state: a killed run resumes to the
+same vectors. Several runs on the same texts, such as seeds, are made in one pass (`distill_together`).
 """
 
 from __future__ import annotations
