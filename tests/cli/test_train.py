@@ -130,7 +130,7 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
         (["--parallel", "south=both.tsv"], "the command: parallel: south is the target language itself; "),
         (["--encoder", "missing/encoder"], "missing"),
         (["--epochs", "2"], "--epochs has no effect with --set steps; leave it out"),
-        (["--device", "tpu9"], "this machine has no device 'tpu9'; use --device cpu"),
+        (["--device", "tpu9"], "this machine has no device 'tpu9'; set "),
         (["-o", "both.tsv"], "both.tsv: is a file, not a folder; choose another output path"),
         (["-o", "."], ".: this folder holds other things and will not be overwritten; choose another output path"),
         (["missing.toml"], "missing.toml: cannot be read: No such file or directory"),

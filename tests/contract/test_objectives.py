@@ -32,6 +32,7 @@ FURTHER = [
     ("word_ot", {"pooling": "mean", "mass": "norm", "cost": "cosine"}),
     ("word_ot", {"mass": "tfidf", "reach": 2.0, "debias": False}),
     ("subword_ot", {"cost": "euclidean", "iterations": 3, "mass": "norm"}),
+    ("word_ot", {"structure": 0.5}),
     ("word_ot", {"span": "batch", "mass": "tfidf"}),
     ("subword_ot", {"span": "batch", "cost": "euclidean"}),
     ("l2", {"pooling": "first"}),

@@ -9,11 +9,11 @@ from collections import namedtuple
 import pytest
 
 from isoglot.errors import FormatError, InputError
+from isoglot.files import remove_abandoned
 from isoglot.finetuning import check_room, read_json, run_state as checkpoint, write_json
 from isoglot.finetuning.run_state import (
     latest_checkpoint,
     load_tensors,
-    remove_leftovers,
     save_checkpoint,
     save_tensors,
 )
@@ -48,7 +48,7 @@ def test_half_a_checkpoint_is_none(tmp_path, killed_name):
     half.mkdir()
     (half / "tensors.safetensors").write_bytes(b"\0" * 10)
     assert latest_checkpoint(tmp_path)[1]["step"] == 1
-    remove_leftovers(tmp_path)
+    remove_abandoned(tmp_path)
     assert names(tmp_path) == ["step-00000001"]
 
 

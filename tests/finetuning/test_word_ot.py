@@ -8,6 +8,7 @@ import pytest
 
 from isoglot.errors import ConfigError
 from isoglot.finetuning import EncodedBatch, PairBatch, Side, SubwordOT, TransportSettings, WordOT, sinkhorn_divergence
+from isoglot.finetuning.transport.gromov import gromov_divergence
 
 torch = pytest.importorskip("torch")
 
@@ -18,13 +19,17 @@ def sentences(*lengths, seed):
     return [torch.randn(n, 5, generator=random, dtype=torch.float64) for n in lengths]
 
 
-def run(xs, ys, weights=None, **options):
+def run(xs, ys, weights=None, structure=0.0, **options):
     """Values, and the gradient of their sum with respect to the source words, of sentences of any lengths."""
     pad = torch.nn.utils.rnn.pad_sequence
     X, Y = pad(xs, batch_first=True).requires_grad_(), pad(ys, batch_first=True)
     masks = [pad([torch.ones(len(s), dtype=torch.bool) for s in side], batch_first=True) for side in (xs, ys)]
     both = None if weights is None else (pad(weights[0], batch_first=True), pad(weights[1], batch_first=True))
-    values = sinkhorn_divergence(X, Y, *masks, TransportSettings(**options), weights=both)
+    settings = TransportSettings(**options)
+    if structure:
+        values = gromov_divergence(X, Y, *masks, settings, structure=structure, weights=both)
+    else:
+        values = sinkhorn_divergence(X, Y, *masks, settings, weights=both)
     values.sum().backward()
     return values.detach(), X.grad[masks[0]]
 
@@ -54,9 +59,13 @@ def test_each_pair_has_a_transport_of_its_own(objective, batch):
     for options in ({}, {"cost": "cosine", "blur": 0.2, "scaling": 0.7, "reach": 2.0, "iterations": 3}):
         expected = run(xs, ys, **options)[0].mean().item()
         assert objective(**options).loss(batch).item() == pytest.approx(expected, rel=1e-9)
+    expected = run(xs, ys, structure=0.4, cost="cosine")[0].mean().item()
+    assert objective(structure=0.4, cost="cosine").loss(batch).item() == pytest.approx(expected, rel=1e-7)
 
 
-@pytest.mark.parametrize(("mass", "variant"), [("uniform", {}), ("norm", {"reach": 2.0}), ("tfidf", {})])
+@pytest.mark.parametrize(
+    ("mass", "variant"), [("uniform", {}), ("norm", {"reach": 2.0}), ("tfidf", {"structure": 0.5})]
+)
 def test_a_batch_can_be_one_transport(mass, variant, batch):
     """All words flattened; those of the pair that lacks a side go nowhere."""
     xs, ys = words_of(batch, "src")[:2], words_of(batch, "tgt")[:2]

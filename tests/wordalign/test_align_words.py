@@ -74,6 +74,8 @@ def test_what_does_not_fit_is_refused(tiny):
         align_words("a b", "c d", encoder=tiny, layer=1)
     with pytest.raises(InputError, match="2 source sentences but 1 target sentences"):
         align_words(["a b", "c"], ["d e"], encoder=tiny)
+    with pytest.raises(InputError, match="one side is a sentence, the other is a list of sentences"):
+        align_words("a b", ["c d", "e"], encoder=tiny)
 
 
 def test_links_show_themselves_with_their_words(tiny, lines):

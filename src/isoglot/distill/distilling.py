@@ -3,7 +3,7 @@
     OUT/config.json           encoder, settings, versions, and of each language what was used, left out, and how long
     OUT/en.safetensors        words, vectors and counts of each language
 
-While it runs, OUT.work/en holds the chosen sentences and, every half a minute, the state: a killed run goes on to the
+While it runs, OUT.work/en holds the chosen sentences and, every half a minute, the state: a killed run resumes to the
 same vectors. Several runs on the same texts, such as seeds, are made in one pass (`distill_together`).
 """
 
@@ -58,7 +58,7 @@ def distill_text(
     """The static vectors of one language's text.
 
     Args:
-        work: a folder for the state; a run that was killed goes on from there. None: a temporary one.
+        work: a folder for the state; a run that was killed resumes from there. None: a temporary one.
         threads: for the static side; the result does not depend on it.
         tell: is told in a line what one may want to know.
     """

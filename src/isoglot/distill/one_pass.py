@@ -1,7 +1,7 @@
 """One pass over the sentences of a language: shard by shard encoded, and learned from by one run or several.
 
 Vectors of running words are never stored, unless the encoder has a cache. Each run has a folder for its state and its
-finished vectors, so that a killed pass goes on, and a run that is finished already is not made again.
+finished vectors, so that a killed pass resumes, and a run that is finished already is not made again.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def learn_in_one_pass(
     progress: Progress = silent,
     tell: Tell = lambda line: None,
 ) -> list[Distilled]:
-    """Encode and learn, go on with, or reopen: what comes of each run, given as settings and a folder.
+    """Encode and learn, resume, or reopen: what comes of each run, given as settings and a folder.
 
     All must read the sentences alike. Seconds of the encoder are those of the pass, in the figures of every run.
     """
@@ -85,7 +85,7 @@ def learn_in_one_pass(
     passed = sum(size for _, size in zip(range(first), itertools.cycle(sizes), strict=False))
     for number in range(first, last):
         epoch, part = divmod(number, len(sizes))
-        # A killed pass may have left runs at different shards: each goes on at its own.
+        # A killed pass may have left runs at different shards: each resumes at its own.
         active = [one for one in pending.values() if one.begin <= number < one.end]
         passed += sizes[part]
         if not active:

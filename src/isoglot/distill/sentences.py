@@ -2,7 +2,7 @@
 
     FOLDER/sentences.json     language, file, settings, what was left out
     FOLDER/words.tsv          one word of the vocabulary a line with its count, most frequent first
-    FOLDER/sentences.txt      the chosen sentences as the encoder sees them, words parted by one blank
+    FOLDER/sentences.txt      the chosen sentences as the encoder sees them, words separated by one space
     FOLDER/bounds.safetensors where each sentence begins (bytes), its number of words, where each paragraph begins
 
 Hämmerl et al. 2022, appendix C: sentences of seven tokens or more, out of paragraphs of two sentences or more. A line

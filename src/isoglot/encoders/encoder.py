@@ -20,7 +20,7 @@ from isoglot.encoders.layers import Layers, parse_layers
 from isoglot.encoders.maps import LayerMaps, is_aligned_folder, read_maps
 from isoglot.encoders.model import LoadedModel, TokenMap
 from isoglot.encoders.pieces import POOLINGS, SENTENCE_POOLINGS, Tokens, check_pooling, sentence_pieces, word_pieces
-from isoglot.errors import ConfigError, FormatError, InputError, ShapeError, locating
+from isoglot.errors import ConfigError, FormatError, InputError, locating
 from isoglot.notebook import html_table
 from isoglot.progress import Progress, silent, within
 from isoglot.spaces import FloatMatrix
@@ -140,33 +140,28 @@ class Encoder:
         Args:
             sentences: each a list of words, or a text whose words are separated by spaces; a single text is one.
         """
-        checked = _checked_sentences(sentences)
-        if self._maps is None:
-            return _stored(checked, self._words(checked, self.layers, stacked=False, step=step, progress=progress)[0])
-        stacked = self._words(checked, self.layers, stacked=self._maps.each, step=step, progress=progress)
-        return _stored(checked, self._maps.apply(stacked))
+        checked, maps = _checked_sentences(sentences), self._maps
+        states = self._words(checked, stacked=maps is not None and maps.each, step=step, progress=progress)
+        return _stored(checked, states[0] if maps is None else maps.apply(states))
 
     def word_layers(
         self, sentences: Sentences, *, step: str = "encoding words", progress: Progress = silent
     ) -> list[WordVectors]:
         """The same from every layer that was chosen on its own, before any map."""
         checked = _checked_sentences(sentences)
-        stacked = self._words(checked, self.layers, stacked=True, step=step, progress=progress)
-        return [_stored(checked, states) for states in stacked]
+        return [_stored(checked, states) for states in self._words(checked, stacked=True, step=step, progress=progress)]
 
     def sentences(
         self, texts: str | Sequence[str], *, step: str = "encoding sentences", progress: Progress = silent
     ) -> FloatMatrix:
         """A vector for every text, (n, d); a single text gives one row."""
-        if self._maps is None:
-            raw: FloatMatrix = self._sentences(texts, stacked=False, maps=None, step=step, progress=progress)[0]
-            return raw
         maps = self._maps
-        if maps.level == "word":
-            # Learned on words, so it is the tokens that are mapped, before they are pooled.
-            mapped: FloatMatrix = self._sentences(texts, stacked=maps.each, maps=maps, step=step, progress=progress)[0]
-            return mapped
-        return maps.apply(self._sentences(texts, stacked=maps.each, maps=None, step=step, progress=progress))
+        stacked = maps is not None and maps.each
+        # If learned on words, it is the tokens that are mapped, before they are pooled.
+        of_tokens = maps if maps is not None and maps.level == "word" else None
+        states = self._sentences(texts, stacked=stacked, maps=of_tokens, step=step, progress=progress)
+        vectors: FloatMatrix = states[0] if maps is of_tokens else maps.apply(states)  # type: ignore[union-attr]
+        return vectors
 
     def sentence_layers(
         self, texts: str | Sequence[str], *, step: str = "encoding sentences", progress: Progress = silent
@@ -175,13 +170,13 @@ class Encoder:
         return self._sentences(texts, stacked=True, maps=None, step=step, progress=progress)
 
     def _words(
-        self, sentences: Sequence[Sequence[str]], layers: Layers, *, stacked: bool, step: str, progress: Progress
+        self, sentences: Sequence[Sequence[str]], *, stacked: bool, step: str, progress: Progress
     ) -> FloatMatrix:
         def compute(shard: Sequence[Sequence[str]], inner: Progress) -> FloatMatrix:
             pieces, offsets = word_pieces(self._tokens, shard, self.pooling)
             return self._run(pieces, int(offsets[-1]), stacked=stacked, maps=None, step=step, progress=inner)
 
-        what = ["words", str(layers), stacked, self.pooling, self.max_length, self.overlap]
+        what = ["words", str(self.layers), stacked, self.pooling, self.max_length, self.overlap]
         return self._sharded(sentences, what, compute, step=step, progress=progress, stacked=stacked)
 
     def _sentences(
@@ -250,8 +245,6 @@ class Encoder:
 def _stored(sentences: Sequence[Sequence[str]], vectors: FloatMatrix) -> WordVectors:
     offsets = np.zeros(len(sentences) + 1, dtype=np.int64)
     np.cumsum([len(words) for words in sentences], out=offsets[1:])
-    if len(vectors) != offsets[-1]:
-        raise ShapeError(f"the encoder gave {len(vectors):,} vectors for {int(offsets[-1]):,} words")
     return WordVectors(sentences, vectors, offsets)
 
 

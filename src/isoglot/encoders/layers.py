@@ -8,6 +8,7 @@ by side in one longer vector, `7,8`.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from isoglot.errors import ConfigError
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["Layers", "combine_layers", "parse_layers"]
+__all__ = ["Combination", "Layers", "combine_layers", "parse_layers"]
 
 Combination = Literal["sum", "mean", "concatenate"]
 
@@ -30,11 +31,6 @@ class Layers:
     def __str__(self) -> str:
         listed = ",".join(map(str, self.numbers))
         return listed if self.combination == "concatenate" else f"{self.combination}:{listed}"
-
-    @property
-    def each(self) -> tuple[Layers, ...]:
-        """The single layers."""
-        return tuple(Layers((number,)) for number in self.numbers)
 
     def dim(self, width: int) -> int:
         """The dimensions of a combined vector."""
@@ -76,19 +72,19 @@ def parse_layers(text: str | int | Layers, depth: int) -> Layers:
     return Layers(tuple(_checked(number, depth) for number in numbers), combination)
 
 
-def combine_layers(states: FloatMatrix, layers: Layers) -> FloatMatrix:
-    """One vector a row from the chosen layers' (k, n, d).
+def combine_layers(states: Sequence[FloatMatrix] | FloatMatrix, combination: Combination) -> FloatMatrix:
+    """One vector a row from the vectors (k, n, d) of chosen layers; side by side, their dimensions may differ.
 
-    >>> combine_layers(np.ones((2, 1, 3), np.float32), Layers((1, 2), "sum")).tolist()
+    >>> combine_layers(np.ones((2, 1, 3), np.float32), "sum").tolist()
     [[2.0, 2.0, 2.0]]
     """
     if len(states) == 1:
         only: FloatMatrix = states[0]
         return only
-    if layers.combination == "concatenate":
+    if combination == "concatenate":
         return np.ascontiguousarray(np.concatenate(list(states), axis=1))
-    total: FloatMatrix = states.sum(axis=0, dtype=np.float32)
-    return total if layers.combination == "sum" else total / np.float32(len(states))
+    total: FloatMatrix = np.sum(states, axis=0, dtype=np.float32)
+    return total if combination == "sum" else total / np.float32(len(states))
 
 
 def _checked(number: int, depth: int) -> int:

@@ -11,6 +11,7 @@ from typing import Literal, cast, get_args
 import numpy as np
 
 from isoglot.aligners import Alignment, Side
+from isoglot.encoders.layers import Combination, combine_layers, parse_layers
 from isoglot.errors import ConfigError, FormatError, locating
 from isoglot.folders import FolderKind, Manifest
 from isoglot.spaces import FloatMatrix
@@ -55,13 +56,7 @@ class LayerMaps:
             mapped = [
                 alignment.transform(layer, self.side) for alignment, layer in zip(self.alignments, states, strict=True)
             ]
-        if len(mapped) == 1:
-            only: FloatMatrix = mapped[0]
-            return only
-        if self._side_by_side:
-            return np.ascontiguousarray(np.concatenate(mapped, axis=1))
-        total: FloatMatrix = np.sum(mapped, axis=0, dtype=np.float32)
-        return total / np.float32(len(mapped)) if self.layers.startswith("mean") else total
+        return combine_layers(mapped, self._combination)
 
     def apply_tokens(self, states: FloatMatrix) -> FloatMatrix:
         """The same as (1, n, d')."""
@@ -71,11 +66,11 @@ class LayerMaps:
     def dim(self) -> int:
         """Dimensions of mapped vectors."""
         dims = [_mapped_dim(alignment, self.side) for alignment in self.alignments]
-        return sum(dims) if self._side_by_side else dims[0]
+        return sum(dims) if self._combination == "concatenate" else dims[0]
 
     @property
-    def _side_by_side(self) -> bool:
-        return not self.layers.startswith(("sum", "mean"))
+    def _combination(self) -> Combination:
+        return parse_layers(self.layers, _MOST_LAYERS).combination
 
 
 def is_aligned_folder(folder: Path) -> bool:

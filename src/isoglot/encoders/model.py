@@ -233,7 +233,7 @@ def layer_stack(network: Any) -> Any:
 
 
 def load_masked_model(loaded: LoadedModel, new_head: int | None = None) -> Any:
-    """The same model with its head for masked tokens; `loaded` goes on with the encoder in it.
+    """The same model with its head for masked tokens; `loaded` then has the encoder in it.
 
     Args:
         new_head: the seed of a random head for a model that has none; None: such a model is an error.

@@ -379,7 +379,7 @@ def _moved(value: Any, device: Any) -> Any:
         return tuple(_moved(one, device) for one in value)
     if dataclasses.is_dataclass(value):
         moved = {field.name: _moved(getattr(value, field.name), device) for field in dataclasses.fields(value)}
-        return type(value)(**moved)
+        return dataclasses.replace(value, **moved)  # type: ignore[type-var]
     return value.to(device, non_blocking=True) if hasattr(value, "to") else value
 
 

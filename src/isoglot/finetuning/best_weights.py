@@ -60,11 +60,11 @@ class BestWeights:
             broadcast_object_list(found)
         return dict(found[0])
 
-    def judge(self, state: RunState) -> None:
+    def judge(self, state: RunState) -> bool:
         """Evaluate, keep the weights if they are the best so far, and note whether waiting has been long enough."""
         figures = self.figures()
         if not figures:
-            return
+            return False
         state.latest = figures
         if state.best is None or self._merit(figures) > self._merit(state.best.figures):
             sha256 = None
@@ -75,6 +75,7 @@ class BestWeights:
         else:
             state.waited += 1
         state.early = 0 < self._settings.patience <= state.waited
+        return state.early
 
     def put_back(self, best: Best) -> None:
         """Give the network the best weights."""

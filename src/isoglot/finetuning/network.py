@@ -139,7 +139,7 @@ class Network(nn.Module):
         share = self._share(len(data))
         if isinstance(data, WordBatch):
             return {"alone": self._gathered(self._states(self.encoder, data.side, share), len(data))}
-        if isinstance(data, TextBatch) or not needs - {"masked"}:
+        if not isinstance(data, PairBatch) or not needs - {"masked"}:
             return {}
         found = {
             which: self._gathered(self._states(self.encoder, side, share), len(data))
@@ -175,7 +175,7 @@ class Network(nn.Module):
 
     def _predictions(self, data: Batch, generator: Generator) -> dict[str, Predictions]:
         found: dict[str, Predictions] = {}
-        if isinstance(data, WordBatch):
+        if not isinstance(data, PairBatch | TextBatch):
             return found
         for one in self.takers(type(data)):
             if isinstance(one, MLM):

@@ -83,7 +83,7 @@ class Trained:
 
 
 class Stopped(InputError):
-    """The run was interrupted and can go on."""
+    """The run was interrupted and can be resumed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,7 +157,7 @@ def cut_log(folder: Path, step: int) -> None:
 
 
 def check_same_run(folder: Path, identity: Mapping[str, Any]) -> None:
-    """Raise if the folder holds a run with another encoder, other texts or settings: it cannot go on with these."""
+    """Raise if the folder holds a run with another encoder, other texts or settings: it cannot resume with these."""
     place = folder / _BEGAN
     if not place.exists():
         return

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isoglot.errors import FormatError, InputError
-from isoglot.files import atomic_path, remove_abandoned, remove_at_once
+from isoglot.files import atomic_path, remove_at_once
 from isoglot.folders import FolderKind
 from isoglot.manifests import read_json_object
 from isoglot.opening import check_regular
@@ -36,7 +36,6 @@ __all__ = [
     "put_tensors",
     "put_weights",
     "read_json",
-    "remove_leftovers",
     "run_tensors",
     "save_checkpoint",
     "save_tensors",
@@ -155,11 +154,6 @@ def latest_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | N
     except InputError as error:
         earlier = "resume from the checkpoint before" if len(found) > 1 else "begin anew"
         raise FormatError(error.what, where=error.where, remedy=f"remove {found[-1]} to {earlier}") from error
-
-
-def remove_leftovers(folder: Path) -> None:
-    """Take away what a killed run was writing."""
-    remove_abandoned(folder)
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from isoglot.encoders import Encoder, check_native
 from isoglot.errors import ConfigError, InputError, MissingExtraError
+from isoglot.files import remove_abandoned
 from isoglot.finetuning.best_weights import BestWeights, Evaluate, step_seed
 from isoglot.finetuning.mixture import Mixture, Sources
 from isoglot.finetuning.monolingual_text import TextCorpus
@@ -39,7 +40,6 @@ from isoglot.finetuning.run_state import (
     check_room,
     latest_checkpoint,
     put_tensors,
-    remove_leftovers,
     run_tensors,
     save_checkpoint,
 )
@@ -155,11 +155,10 @@ class Trainer:
                 state.seconds = earlier + time.perf_counter() - began
                 last = state.step == self.steps
                 if last or state.step % self._every["evaluate"] == 0:
-                    self._best.judge(state)
+                    if self._best.judge(state):
+                        waited = f"no better for {state.waited} evaluations"
+                        self._tell(f"{waited}: ends after step {state.step:,} of {self.steps:,}")
                     record = dataclasses.replace(record, evaluation=state.latest or None)
-                if state.early:
-                    waited = f"no better for {state.waited} evaluations"
-                    self._tell(f"{waited}: ends after step {state.step:,} of {self.steps:,}")
                 self._note(record)
                 stop = self._any(bool(interrupted))
                 if last or state.early or stop or state.step % self._every["checkpoint"] == 0:
@@ -305,7 +304,7 @@ class Trainer:
         self._accelerator.wait_for_everyone()
         if self.main:
             begin_run(self.folder, self._identity)
-            remove_leftovers(self.folder / "checkpoints")
+            remove_abandoned(self.folder / "checkpoints")  # what a killed run was writing
             cut_log(self.folder, 0 if found is None else int(found[1]["step"]))
         if found is None:
             return None

@@ -45,19 +45,22 @@ def align_words(
     """
     check_linking(method, settings)
     single = _is_sentence(src) and _is_sentence(tgt)
-    sides = [[_words(side)] if single else [_words(sentence) for sentence in side] for side in (src, tgt)]
-    if len(sides[0]) != len(sides[1]):
-        raise InputError(f"{len(sides[0]):,} source sentences but {len(sides[1]):,} target sentences")
+    if not single and (isinstance(src, str) or isinstance(tgt, str)):
+        raise InputError("one side is a sentence, the other is a list of sentences")
+    sources, targets = ([_words(side)] if single else list(map(_words, side)) for side in (src, tgt))
+    if len(sources) != len(targets):
+        raise InputError(f"{len(sources):,} source sentences but {len(targets):,} target sentences")
     if method in METHODS:
-        links = link_text(_encoders(encoder, layer), *sides, method, progress=progress, **settings)
+        links = link_text(_encoders(encoder, layer), sources, targets, method, progress=progress, **settings)
     elif encoder is not None or layer is not None:
         raise ConfigError(f"{method} takes no encoder", remedy="leave out `encoder` and `layer`")
     elif single:
         remedy = "give many sentence pairs, or a method that takes an `encoder`, such as itermax"
         raise InputError(f"{method} learns from the sentences: one pair is too few", remedy=remedy)
     else:
-        links = statistical_align(*sides, method, progress=progress, **settings)
-    found = [dataclasses.replace(one, words=words) for one, words in zip(links, zip(*sides, strict=True), strict=True)]
+        links = statistical_align(sources, targets, method, progress=progress, **settings)
+    words = zip(sources, targets, strict=True)
+    found = [dataclasses.replace(one, words=own) for one, own in zip(links, words, strict=True)]
     return found[0] if single else found
 
 
@@ -66,7 +69,7 @@ def _is_sentence(side: Sentence | Sequence[Sentence]) -> bool:
     return isinstance(side, str) or (len(side) > 0 and words)
 
 
-def _words(sentence: Sentence) -> list[str]:
+def _words(sentence: Any) -> list[str]:
     return sentence.split() if isinstance(sentence, str) else list(sentence)
 
 

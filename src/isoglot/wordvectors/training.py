@@ -132,7 +132,7 @@ def train(
 ) -> FloatMatrix:
     """A vector for each word of the corpus, (V, dim).
 
-    `checkpoint` is a file in which the state is kept every half a minute; a run that was killed goes on from there and
+    `checkpoint` is a file in which the state is kept every half a minute; a run that was killed resumes from there and
     `resumed` is told from where. `translations` are needed for `replace` and `translate`.
     """
     settings = settings or Training()

@@ -46,7 +46,7 @@ def train_texts(
     progress: Progress = silent,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Trained:
-    """Train, or go on with, or reopen what the same texts and settings have left in `folder`."""
+    """Train, resume, or reopen what the same texts and settings have left in `folder`."""
     folder = Path(folder)
     corpus = Corpus.build(texts, folder / _CORPUS, corpus_settings, progress=progress)
     needs_pairs = settings.replace > 0 or settings.translate

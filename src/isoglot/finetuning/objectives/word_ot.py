@@ -3,7 +3,8 @@
 No links between words are needed, as the transport finds them, many to many. Eq. 2 of the paper has a minus before the
 divergence, but it is minimised. Its text says that costs are Euclidean distances; its software, geomloss, takes half
 their squares by default, and so do we. Transports are independent: of each sentence pair, and so of each pair of
-languages. Variants are settings: transport that leaves words behind, and one transport of all words of a batch.
+languages. Variants are settings: transport that leaves words behind, transport that keeps distances within sentences,
+and one transport of all words of a batch.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from isoglot.encoders import POOLINGS
-from isoglot.errors import InputError
+from isoglot.errors import ConfigError, InputError
 from isoglot.finetuning.batches import Encoded
 from isoglot.finetuning.objectives.base import EncodedBatch, Objective, ObjectiveInfo
+from isoglot.finetuning.transport.gromov import gromov_divergence
 from isoglot.finetuning.transport.plans import TransportSettings
 from isoglot.finetuning.transport.sinkhorn import sinkhorn_divergence
 from isoglot.settings import Limits
@@ -37,6 +39,8 @@ class TransportObjective(Objective):
         mass: how much of its sentence a word is, "uniform", or as "norm" has it: its vector's length (Yokoi et al.
             2020), as a constant.
         cost, blur, scaling, reach, debias, iterations: see `TransportSettings`.
+        structure: above 0, this share of the cost is how much distances within sentences change, and the rest that of
+            carrying their words, see `gromov_divergence`. Not with a reach.
         span: "sentence", or "batch" for one transport of all words of the batch, each to any sentence's. That is one
             item, so its value is divided by 1. It is there to be compared with (Alqahtani et al. 2021, Appendix E:
             mixed against independent transports), and takes the square of the batch's words in memory.
@@ -49,13 +53,20 @@ class TransportObjective(Objective):
     reach: float | None = None
     debias: bool = True
     iterations: int = 0
+    structure: float = 0.0
     span: str = "sentence"
 
     limits: ClassVar[Limits] = {
         **TransportSettings.limits,
         "mass": ("uniform", "norm"),
+        "structure": "[0, 1]",
         "span": ("sentence", "batch"),
     }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.structure > 0 and self.reach is not None:
+            raise ConfigError("structure must be 0 with a reach", where=self.objective.name)
 
     def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
         src, tgt = batch.encoded("src"), batch.encoded("tgt")
@@ -73,7 +84,11 @@ class TransportObjective(Objective):
         settings = TransportSettings(
             self.cost, self.blur, self.scaling, self.reach, debias=self.debias, iterations=self.iterations
         )
-        return sinkhorn_divergence(X, Y, x_mask, y_mask, settings, weights=weights).sum(), count
+        if self.structure > 0:
+            values = gromov_divergence(X, Y, x_mask, y_mask, settings, structure=self.structure, weights=weights)
+        else:
+            values = sinkhorn_divergence(X, Y, x_mask, y_mask, settings, weights=weights)
+        return values.sum(), count
 
     def _mass(self, encoded: Encoded, points: Tensor) -> Tensor:
         lengths: Tensor = points.detach().norm(dim=-1)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from isoglot.errors import InputError
-from isoglot.finetuning.transport.words import word_costs
+from isoglot.finetuning.transport.words import check_finite, word_costs
 from isoglot.settings import Limits, check_settings
 
 if TYPE_CHECKING:
@@ -132,13 +131,7 @@ class Problem:
         import torch
 
         settings, p = self.settings, self.settings.power
-        costs = self._largest.cpu().double().numpy()
-        if not np.isfinite(costs).all():
-            raise InputError(
-                f"vectors of sentence pair {np.argmin(np.isfinite(costs))} of the batch are not finite, or too long",
-                where="X, Y",
-                remedy="lower the learning rate or look at the encoder's output",
-            )
+        costs = check_finite(self._largest)
         start = np.maximum((p * costs) ** (1 / p), settings.blur)  # the diameters
         falls = np.ceil(np.log(settings.blur / start) / math.log(settings.scaling))
         waits = falls.max(initial=0) - falls

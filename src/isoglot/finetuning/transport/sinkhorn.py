@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from isoglot.finetuning.transport.plans import Problem, TransportSettings, with_margins
 from isoglot.finetuning.transport.words import check_shapes, precision, stack, to_unit_length, word_weights
@@ -20,7 +21,7 @@ from isoglot.finetuning.transport.words import check_shapes, precision, stack, t
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["sinkhorn_divergence", "transport_plan"]
+__all__ = ["Transports", "divergence", "sinkhorn_divergence", "transport_plan"]
 
 
 def sinkhorn_divergence(
@@ -61,10 +62,40 @@ def sinkhorn_divergence(
     >>> X.grad.round(decimals=4).abs().tolist()
     [[[0.0, 1.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]]
     """
+    make = functools.partial(Problem, settings=settings)
+    return divergence(X, Y, x_mask, y_mask, weights, settings.cost, make)
+
+
+class Transports(Protocol):
+    """The transports of a batch, of which `divergence` makes a loss."""
+
+    def solve(self) -> None:
+        """Find the plans."""
+
+    def values(self) -> Tensor:
+        """What they cost (B,)."""
+
+    def slopes(self) -> Tensor:
+        """G (B, 2L, 2L) such that G Z is the gradient of the values with respect to Z."""
+
+
+def divergence(
+    X: Tensor,
+    Y: Tensor,
+    x_mask: Tensor,
+    y_mask: Tensor,
+    weights: tuple[Tensor, Tensor] | None,
+    cost: str,
+    make: Callable[[Tensor, Tensor], Transports],
+) -> Tensor:
+    """Values (B,) with gradients, of the transports that `make` makes of Z (B, 2L, d) and weights of words (B, 2, L).
+
+    Plans are constants to the gradient (the envelope theorem), and so it is one batched product.
+    """
     check_shapes(X, Y, x_mask, y_mask, weights)
-    if settings.cost == "cosine":
+    if cost == "cosine":
         X, Y = to_unit_length(X, x_mask), to_unit_length(Y, y_mask)
-    value: Tensor = _divergence().apply(X, Y, word_weights(X, Y, x_mask, y_mask, weights), settings)
+    value: Tensor = _divergence().apply(X, Y, word_weights(X, Y, x_mask, y_mask, weights), make)
     return value
 
 
@@ -114,11 +145,13 @@ def _divergence() -> Any:
 
     class Divergence(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, X: Tensor, Y: Tensor, words: Tensor, settings: TransportSettings) -> Tensor:
+        def forward(
+            ctx: Any, X: Tensor, Y: Tensor, words: Tensor, make: Callable[[Tensor, Tensor], Transports]
+        ) -> Tensor:
             # Half precision, as autocast would have it, cannot hold differences of epsilon's size.
             with torch.autocast(X.device.type, enabled=False):
                 Z = stack(X, Y, words)
-                problem = Problem(Z, words, settings)
+                problem = make(Z, words)
                 problem.solve()
                 if any(ctx.needs_input_grad):
                     ctx.save_for_backward(problem.slopes(), Z)

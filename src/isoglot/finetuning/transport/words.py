@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isoglot.errors import InputError, ShapeError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["check_shapes", "precision", "stack", "to_unit_length", "word_costs", "word_weights"]
+__all__ = ["check_finite", "check_shapes", "precision", "stack", "to_unit_length", "word_costs", "word_weights"]
 
 
 def check_shapes(X: Tensor, Y: Tensor, x_mask: Tensor, y_mask: Tensor, weights: tuple[Tensor, Tensor] | None) -> None:
@@ -93,3 +95,15 @@ def word_costs(Z: Tensor, cost: str) -> Tensor:
     costs = (half[:, :, None] - products).add_(half[:, None, :]).clamp_min_(0)
     L = Z.shape[1] // 2
     return (costs.mul_(2).sqrt_() if cost == "euclidean" else costs).view(len(Z), 2, L, 2, L)
+
+
+def check_finite(largest: Tensor) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The largest cost of each pair, or a complaint about the vectors."""
+    costs: np.ndarray[Any, np.dtype[np.float64]] = largest.cpu().double().numpy()
+    if not np.isfinite(costs).all():
+        raise InputError(
+            f"vectors of sentence pair {np.argmin(np.isfinite(costs))} of the batch are not finite, or too long",
+            where="X, Y",
+            remedy="lower the learning rate or look at the encoder's output",
+        )
+    return costs
