@@ -134,7 +134,7 @@ def test_words_of_an_encoder(run, here, tiny, tiny_folder, parallel):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("simlx-999", "en.vec"), "unknown similarity set 'simlx-999'; did you mean simlex-999?"),
+        (("simlx-999", "en.vec"), "unknown similarity set 'simlx-999'; did you mean 'simlex-999'?"),
         (
             ("similarity/simlex", "en.vec"),
             "catalogue: no entry 'similarity/simlex'; did you mean 'similarity/simlex999'?",

@@ -136,6 +136,6 @@ def test_another_text_or_setting_is_refused(killed, arguments, command, texts, t
 
 
 def test_a_folder_without_a_run(command, tmp_path):
-    expected = "holds no training run; name the --output of a run\n"
+    expected = "holds no training run; name the output folder of a run\n"
     for folder in (tmp_path, tmp_path / "nothing"):
         assert command("train", "resume", folder) == (2, "", f"isoglot: {folder}: {expected}")

@@ -176,7 +176,7 @@ def test_one_file_with_both_sides(recipe, text_files):
 
 
 def test_a_folder_without_a_run(tmp_path):
-    with pytest.raises(InputError, match="holds no training run; name the --output of a run"):
+    with pytest.raises(InputError, match="holds no training run; name the output folder of a run"):
         resume_recipe(tmp_path)
 
 

@@ -152,7 +152,7 @@ def test_a_set_is_found_without_importing_gensim() -> None:
 def test_unknown_sets_and_no_gensim(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="unknown similarity set 'simlex999'; did you mean 'simlex-999'"):
         similarity_set("simlex999")
-    with pytest.raises(ConfigError, match="there are: simlex-999, wordsim-353"):
+    with pytest.raises(ConfigError, match="choose one of: simlex-999, wordsim-353"):
         similarity_set("men")
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"the set simlex-999 needs gensim.*isoglot\[gensim\]"):

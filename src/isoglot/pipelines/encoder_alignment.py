@@ -98,8 +98,12 @@ def align_encoder(
         parts, facts = _sentences(encoder, text, per_layer, progress)
     elif level == "word":
         tokenised = tokenise(text, segmenter, links=links)
-        extract = extract_layers if per_layer else _extract_one
-        found = extract(encoder, tokenised, method=method, settings=settings, progress=progress)
+        linking: dict[str, Any] = {"method": method, "settings": settings, "progress": progress}
+        found = (
+            extract_layers(encoder, tokenised, **linking)
+            if per_layer
+            else [extract_pairs(encoder, tokenised, **linking)]
+        )
         parts = [(one.src, one.tgt, one.pairs) for one in found]
         facts = dict(found[0].info)
     else:
@@ -146,7 +150,3 @@ def _sentences(
     pairs = np.stack([np.arange(len(kept))] * 2, axis=1)
     facts = {"layer": str(encoder.layers), "sentences": len(kept)}
     return [(X, Y, pairs) for X, Y in zip(*vectors, strict=True)], facts
-
-
-def _extract_one(encoder: Encoder, text: TokenisedPairs, **settings: Any) -> list[Any]:
-    return [extract_pairs(encoder, text, **settings)]

@@ -155,7 +155,7 @@ def resume_recipe(folder: Path) -> Recipe:
     """The recipe of a run that was stopped."""
     place = folder / RUN / "recipe.json"
     if not place.exists():
-        raise InputError("holds no training run", where=str(folder), remedy="name the `output` of a run")
+        raise InputError("holds no training run", where=str(folder), remedy="name the output folder of a run")
     content = read_json(place)
     if content.pop("format", None) != RUN_FORMAT:
         raise FormatError("not the recipe of a training run", where=str(place))

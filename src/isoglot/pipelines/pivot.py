@@ -37,7 +37,7 @@ class PivotOutcome:
     warnings: tuple[str, ...] = ()
 
     def record(self) -> list[dict[str, Any]]:
-        """One record a pair, for tables and JSON."""
+        """One record per pair, for tables and JSON."""
         rows = []
         for (source, target), results in self.results.items():
             direct = self.direct.get((source, target))

@@ -24,7 +24,7 @@ _CODES_PER_LETTER = 4
 
 
 def safe(text: str) -> str:
-    """Escaped for XML and HTML; what these cannot hold becomes U+FFFD, and breaks become blanks.
+    """Escaped for XML and HTML; what these cannot hold becomes U+FFFD, and breaks become spaces.
 
     >>> safe('<b> & "c"')
     '&lt;b&gt; &amp; &quot;c&quot;'

@@ -73,7 +73,7 @@ def bli(
 
     Returns:
         P@k for each k and MRR, first in-vocabulary, then full. The first is the primary figure. Each carries one
-        record a source: `source`, `gold`, `predictions` [(word, score), ...], `rank` of the best gold target (None
+        record per source: `source`, `gold`, `predictions` [(word, score), ...], `rank` of the best gold target (None
         if below `MRR_DEPTH`), `value` (what the source adds to this figure), `hit`, `frequency_rank`, `status`.
 
     >>> import numpy as np

@@ -61,7 +61,7 @@ def similarity(
         missing: the cosine of pairs without one, under the full denominator; None for the mean of those found.
         bootstrap: resamples of pairs for the 95% intervals; 0 for none.
 
-    A phrase has its own vector if the Space holds it, with blanks or underscores, and else the mean of its words'
+    A phrase has its own vector if the Space holds it, with spaces or underscores, and else the mean of its words'
     vectors, as far as there are any. A Space with subwords gives vectors to unknown words. A zero vector is none.
 
     Returns:
@@ -142,7 +142,7 @@ def encode_words(
 ) -> Space:
     """A Space of these words, each encoded alone: the mean of its subwords, or what the encoder's pooling takes.
 
-    Special tokens are left out. Phrases, with blanks or underscores, are encoded as text, and all of their tokens
+    Special tokens are left out. Phrases, with spaces or underscores, are encoded as text, and all of their tokens
     averaged.
     """
     names = list(dict.fromkeys(one_or_many(words)))

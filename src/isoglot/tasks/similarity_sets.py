@@ -46,7 +46,7 @@ class _Row:
 
 
 def read_similarity(path: str | Path, gold: str | Path | None = None, *, column: str | None = None) -> list[WordPair]:
-    """The pairs of a file of two words and a score a line, separated by tabs, commas or blanks.
+    """The pairs of a file with two words and a score on each line, separated by tabs, commas or spaces.
 
     Args:
         gold: a file with one score a line, if `path` has the words only (SemEval).

@@ -1,6 +1,6 @@
 """Human judgement of machine translation as the WMT metrics tasks of 2016 and 2017 hand it out.
 
-A folder holds `DA-seglevel.csv` (columns LP, DATA, SYSTEM, SID and HUMAN with blanks between them),
+A folder holds `DA-seglevel.csv` (columns LP, DATA, SYSTEM, SID and HUMAN, separated by spaces),
 `source/<DATA>-<pair>-src.<language>` and `system-outputs/<pair>/<DATA>.<SYSTEM>.<pair>`. SID counts lines from 1. Where
 systems translate a sentence alike it was judged once, and SYSTEM joins their names with "+".
 

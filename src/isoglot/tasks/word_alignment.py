@@ -43,7 +43,7 @@ def word_alignment(
         bootstrap: resamples of sentences for the 95% intervals; 0 for none.
 
     Returns:
-        One result a figure. A record a sentence: `index`; `found`, `sure`, `possible` (with the sure ones),
+        One result per figure. One record per sentence: `index`; `found`, `sure`, `possible` (with the sure ones),
         `found_sure` and `found_possible` links; `value`, the figure of that sentence alone. Nothing out of nothing
         counts as 1: who links nothing makes no wrong link.
 

@@ -176,12 +176,12 @@ class Point:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What a job came to. `seconds`: of the fit; `told`: what the method says of itself."""
+    """What a job came to. `seconds`: of the fit; `facts`: what the method says of itself."""
 
     job: Job
     points: tuple[Point, ...]
     seconds: float
-    told: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def word_precision(mapped: FloatMatrix, split: Occurrences) -> tuple[float, float]:
@@ -205,8 +205,8 @@ def run_job(grid: Grid, job: Job) -> Outcome:
         split = pair.draw(eps, 10 + i, k=max(grid.k))
         word, twin = word_precision(onto_target_side(alignment, split.src.vectors), split)
         points.append(Point(eps, word, twin))
-    told = {name: alignment.info[name] for name in ("aligned", "best_epoch", "semantic") if name in alignment.info}
-    return Outcome(job, tuple(points), seconds, told)
+    facts = {name: alignment.info[name] for name in ("aligned", "best_epoch", "semantic") if name in alignment.info}
+    return Outcome(job, tuple(points), seconds, facts)
 
 
 def onto_target_side(alignment: Alignment, X: FloatMatrix) -> FloatMatrix:

@@ -44,7 +44,7 @@ Finder = Callable[[], Sequence[WordLinks]]
 LANGUAGES = ("de", "es", "fr", "ru", "cs", "tr")
 #: Lines to learn from and to test on.
 TRAIN, TEST = 4000, 1000
-#: Words of a line. Statistical word aligners give up beyond 200 words, and segmenters find more than blanks part.
+#: Words of a line. Statistical word aligners give up beyond 200 words, and segmenters find more words than spaces do.
 LONGEST = 100
 
 

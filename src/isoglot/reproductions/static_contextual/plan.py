@@ -22,7 +22,7 @@ from isoglot.text import ParallelText, segmenter
 __all__ = ["METHODS", "OBJECTIVES", "Aligning", "Experiment", "Trials"]
 
 METHODS = DistillSettings.methods
-#: Presets that the encoder goes on with.
+#: Presets by which the encoder is trained further.
 OBJECTIVES = ("mlm", "static-mse", "static-dcca")
 #: The preset of a new encoder.
 _FRESH = "mini-mlm"
@@ -136,7 +136,7 @@ class Experiment:
     def continued(
         self, objective: str, encoder: str, seed: int, output: Path, static: Mapping[str, str] | None = None
     ) -> Recipe:
-        """The recipe of an encoder that goes on."""
+        """The recipe of an encoder that is trained further."""
         objectives, own = preset_settings(objective)
         given = {**own, "steps": self.steps, **self.training, "seed": seed}
         settings = read_settings(TrainingSettings, given, "training")

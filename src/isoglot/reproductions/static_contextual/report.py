@@ -150,7 +150,7 @@ def write_static_page(path: str | Path, found: Findings) -> None:
             "Word similarity", similarity_rows(found), "Spearman's correlation, over pairs that have vectors."
         ),
         table_section(
-            "Encoders that go on",
+            "Encoders trained further",
             encoder_rows(found),
             "Trained with masked tokens (MLM) and towards static vectors, all for as many steps. Cosine and CSLS: P@1 "
             "of sentences among translations, means over languages and, but for one column, both directions. Words "

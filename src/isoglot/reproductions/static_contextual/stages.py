@@ -2,8 +2,8 @@
 
 Only monolingual text is learned from. An encoder, one that is named or a small new one, gives static vectors of each
 language (X2Static, and means over contexts to compare with); they are aligned to a pivot without supervision; and the
-encoder goes on guessing masked tokens, alone, with its words drawn to these vectors (MSE), or correlated with them
-(DCCA), several times each.
+encoder is trained further to guess masked tokens, alone, with its words drawn to these vectors (MSE), or correlated
+with them (DCCA), several times each.
 
     OUT/encoder               the new encoder, if none was named
     OUT/static, OUT/aligned   static vectors, by method and seed
@@ -201,7 +201,7 @@ class _Run:
         aligned: Mapping[tuple[str, int], Path],
         skipped: Mapping[str, str],
     ) -> list[EncoderRow]:
-        """Figures of the encoder as it was and of all that go on from it, seed after seed."""
+        """Figures of the encoder as it was and of all that are trained further, seed after seed."""
         experiment = self.experiment
         words = next(iter(aligned.values()))  # the vocabularies are the same in all
         layer = experiment.layers_of(depth)[1]
