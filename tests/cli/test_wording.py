@@ -67,9 +67,7 @@ def test_help_and_a_command_load_nothing_that_they_do_not_need():
     code = "import sys\nfrom isoglot.cli.app import app\napp(['{}', '--help'], standalone_mode=False)\n" + (
         "sys.stderr.write(' '.join(sys.modules))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code.format("translate")], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code.format("translate")], capture_output=True, text=True, check=False)
     loaded = set(done.stderr.split())
     assert "isoglot.cli.translate" in loaded, done.stderr
     assert not loaded & {"isoglot.cli.align", "isoglot.cli.joint", "isoglot.aligners", "numpy", "numba", "torch"}
