@@ -26,7 +26,7 @@ def table(tiny_folder, lines, tmp_path_factory):
     """Rows of two ways to train, and what makes them again."""
     folder = tmp_path_factory.mktemp("table")
     chosen = [
-        Variant("best", "sentence_contrastive + 0.1*anchor", 300, {**FAST, "steps": 80}),
+        Variant("best", "sentence_contrastive + 0.1*anchor", 300, {**FAST, "steps": 40}),
         Variant("WordOT", "word_ot + anchor", 100, FAST),
     ]
     other = text((lines[0][:60], lines[1][:60]))
