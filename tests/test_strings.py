@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.aligned import AlignedSpaces, translate
+from isoglot.aligned import Aligned, translate
 from isoglot.aligners import aligner
 from isoglot.errors import InputError, IsoglotError
 from isoglot.lexicons import Lexicon
@@ -20,7 +20,7 @@ from isoglot.wordalign import statistical_align
 def aligned():
     vectors = np.random.default_rng(0).normal(size=(30, 5))
     src, tgt = (Space(lang, [f"{lang}{i}" for i in range(26)] + list("word"), vectors) for lang in ("aa", "bb"))
-    return AlignedSpaces.pair(aligner("procrustes").fit(src, tgt, [[i, i] for i in range(30)]), src, tgt)
+    return Aligned.pair(aligner("procrustes").fit(src, tgt, [[i, i] for i in range(30)]), src, tgt)
 
 
 def test_a_string_is_one_word(aligned):

@@ -13,17 +13,6 @@ from isoglot.errors import ConfigError, InputError
 from isoglot.languages import guess_language
 from isoglot.suggest import hint
 
-__all__ = [
-    "check_known",
-    "language_file",
-    "read_assignments",
-    "read_literals",
-    "setting_types",
-    "split_assignments",
-    "split_languages",
-    "value_of",
-]
-
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 

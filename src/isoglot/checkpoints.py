@@ -22,8 +22,6 @@ from isoglot.errors import FormatError, InputError
 from isoglot.files import atomic_path
 from isoglot.manifests import TensorFile, parse_json
 
-__all__ = ["Checkpoint", "SavedState"]
-
 Tensors = Mapping[str, npt.NDArray[Any]]
 
 

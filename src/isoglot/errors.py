@@ -12,20 +12,6 @@ from collections.abc import Iterator
 
 from isoglot.printable import printable
 
-__all__ = [
-    "ConfigError",
-    "DownloadError",
-    "FormatError",
-    "InputError",
-    "IsoglotError",
-    "LexiconError",
-    "MissingExtraError",
-    "OfflineError",
-    "ShapeError",
-    "locating",
-]
-
-
 #: Longer messages are cut in the middle: what they quote may be as long as a file.
 _LONGEST = 1000
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from isoglot.errors import MissingExtraError
 
-__all__ = ["EXTRAS", "require"]
-
 #: Extras of pyproject.toml that parts of the toolkit need: modules looked for, and packages as pip calls them.
 EXTRAS: Mapping[str, Mapping[str, str]] = {
     "report": {"plotly": "plotly"},

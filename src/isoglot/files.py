@@ -22,22 +22,6 @@ from pathlib import Path
 from isoglot.errors import InputError
 from isoglot.progress import Progress, silent
 
-__all__ = [
-    "abandoned",
-    "atomic_path",
-    "cache_directory",
-    "check_writable",
-    "follow_link",
-    "follow_umask",
-    "is_abandoned",
-    "is_stream",
-    "part_name",
-    "remove_abandoned",
-    "remove_at_once",
-    "remove_kept",
-    "sha256_of_file",
-]
-
 _OWNER = re.compile(r"\.(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,10})-[0-9a-f]{8}\.(part|old|download)$")
 #: File systems take names of 255 bytes; ours adds its own part to a name.
 _LONGEST_NAME = 180

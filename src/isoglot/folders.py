@@ -32,8 +32,6 @@ from isoglot.files import (
 from isoglot.locks import output_lock
 from isoglot.manifests import Fields, TensorFile, read_json_object
 
-__all__ = ["FolderKind", "Manifest", "exchange", "recover"]
-
 
 class Manifest(Fields):
     """The manifest of a folder that is being read."""

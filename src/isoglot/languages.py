@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-__all__ = ["guess_language", "guess_pair", "short_code"]
-
 
 def short_code(code: str) -> str:
     """The two-letter code of a language, its three-letter code if it has no other, "" if it is not known.

@@ -22,8 +22,6 @@ try:
 except ImportError:  # Windows: no two runs are kept apart there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["OutputBusyError", "lock_path", "output_lock", "remove_dead_locks"]
-
 #: Outputs that this process holds, and how often: a command holds its output while the parts that it calls write there.
 _held: dict[str, int] = {}
 _HOLDER = re.compile(r"process \d+ \(since ")

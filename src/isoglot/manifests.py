@@ -18,8 +18,6 @@ import numpy.typing as npt
 from isoglot.errors import FormatError, InputError
 from isoglot.opening import read_small
 
-__all__ = ["Fields", "TensorFile", "parse_json", "read_json", "read_json_object"]
-
 T = TypeVar("T")
 
 

@@ -11,8 +11,6 @@ from isoglot.plugins import late
 from isoglot.progress import Progress, silent
 from isoglot.suggest import nearest
 
-__all__ = ["locate"]
-
 _ENTRY = re.compile(r"[a-z]+/[\w.-]+")
 #: Names of a folder among which one that was mistyped is looked for.
 _MOST_NAMES = 10_000

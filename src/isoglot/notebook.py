@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 
 from isoglot.printable import printable
 
-__all__ = ["html_table"]
-
 
 def html_table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table for `_repr_html_`.

@@ -15,8 +15,6 @@ from typing import BinaryIO
 
 from isoglot.errors import InputError
 
-__all__ = ["check_regular", "is_web_page", "open_source", "read_small", "read_whole"]
-
 #: Settings, recipes and tables of contents are far smaller.
 _LARGEST_SMALL = 1 << 28
 _WEB_PAGE = re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype\s|(html|head|body|error)[\s>]|\?xml\s)", re.IGNORECASE)

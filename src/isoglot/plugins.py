@@ -19,8 +19,6 @@ from typing import Any, Generic, TypeVar
 from isoglot.errors import ConfigError, IsoglotError
 from isoglot.suggest import unknown
 
-__all__ = ["Registry", "late", "load_object"]
-
 T = TypeVar("T")
 
 

@@ -10,8 +10,6 @@ import html
 import re
 from collections.abc import Mapping
 
-__all__ = ["UNSAFE", "html_table", "printable"]
-
 #: C0 and C1 controls, line separators, bidirectional controls, the byte order mark, lone surrogates. Joiners stay:
 #: Persian and Indic words need them.
 UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ud800-\udfff]")

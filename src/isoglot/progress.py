@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-__all__ = ["Progress", "silent", "within"]
-
 #: `(step, done, total)`: a short label ("reading fr.vec"), units done, and all units or None if unknown.
 #: A call with `done >= total` closes the step.
 Progress = Callable[[str, float, float | None], None]

@@ -20,8 +20,6 @@ from isoglot.errors import InputError
 from isoglot.files import atomic_path
 from isoglot.manifests import read_json_object
 
-__all__ = ["digest", "earlier_record", "earlier_run", "from_plain", "keep_run", "kept", "run_key", "timed", "to_plain"]
-
 R = TypeVar("R")
 
 

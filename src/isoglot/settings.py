@@ -11,8 +11,6 @@ from typing import Any
 from isoglot.errors import ConfigError
 from isoglot.suggest import unknown
 
-__all__ = ["Limits", "check_settings"]
-
 #: What a setting may be: an interval such as "[1, inf)" or "(0, 1]", or the words to choose from.
 Limits = Mapping[str, str | Sequence[str]]
 

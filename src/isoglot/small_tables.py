@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable, Sequence
 
 from isoglot.printable import printable
 
-__all__ = ["html_table", "text_table"]
-
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[object]], *, numeric: Collection[int] = ()) -> str:
     """Columns of equal width; those in `numeric` are set flush right.

@@ -7,8 +7,6 @@ from typing import Any
 
 from isoglot.errors import InputError
 
-__all__ = ["check_list", "one_or_many"]
-
 
 def one_or_many(words: str | Iterable[str]) -> list[str]:
     """A list of words; a string is one word.

@@ -8,8 +8,6 @@ from typing import TypeVar
 
 from isoglot.errors import ConfigError
 
-__all__ = ["choose", "hint", "nearest", "unknown"]
-
 T = TypeVar("T")
 
 

@@ -29,8 +29,6 @@ from isoglot.errors import ConfigError, InputError, IsoglotError, LexiconError, 
 from isoglot.lexicons import Lexicon
 from isoglot.spaces import FloatMatrix, IntVector, Space
 
-__all__ = ["AlignerChecks", "check_aligner", "planted_rotation", "precision"]
-
 #: Saves after which the check of resuming kills a run, each time anew.
 KILLED_AFTER = (2, 3)
 

@@ -15,8 +15,6 @@ from typing import Any
 from isoglot.errors import ConfigError, MissingExtraError
 from isoglot.progress import Progress
 
-__all__ = ["available_threads", "few_threads", "import_torch", "limit_blas", "run_blocks"]
-
 #: Below so many multiplications a step, one thread is quicker than several that wait for each other.
 SMALL = 50_000_000
 

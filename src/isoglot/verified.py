@@ -24,8 +24,6 @@ from isoglot.files import atomic_path, sha256_of_file
 from isoglot.manifests import TensorFile, read_json_object
 from isoglot.progress import Progress, silent
 
-__all__ = ["digest_of_array", "find_damage", "keep_vectors", "kept_vectors", "seal", "stat_of", "unchanged"]
-
 # A file that is changed twice within the clock's step keeps its times: do not trust times as fresh as this.
 _FRESH_NS = 20_000_000
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from isoglot.aligned import AlignedSpaces, induce, translate
+from isoglot.aligned import Aligned, induce, translate
 from isoglot.aligned.translation import confidence
 from isoglot.aligners import Procrustes
 from isoglot.errors import ConfigError, FormatError, InputError
@@ -26,13 +26,13 @@ def languages(n=120, d=8, subwords=None):
 @pytest.fixture
 def aligned():
     src, tgt, pairs = languages()
-    return AlignedSpaces.pair(Procrustes().fit(src, tgt, pairs), src, tgt, {"note": "made by a test"})
+    return Aligned.pair(Procrustes().fit(src, tgt, pairs), src, tgt, {"note": "made by a test"})
 
 
 def test_loading_gives_back_everything(aligned, tmp_path):
     aligned.retriever("aa", "bb")
     aligned.save(tmp_path / "out")
-    loaded = AlignedSpaces.load(tmp_path / "out")
+    loaded = Aligned.load(tmp_path / "out")
     assert loaded.names == ["aa", "bb"]
     assert loaded.info == {"note": "made by a test"}
     np.testing.assert_array_equal(loaded.spaces["bb"].vectors, aligned.spaces["bb"].vectors)
@@ -68,48 +68,48 @@ def test_unknown_words_get_vectors_from_subwords_of_the_original_file(tmp_path):
     src = Space.load(tmp_path / "aa.bin", lang="aa")
     _, tgt, pairs = languages()
     alignment = Procrustes().fit(src, tgt, pairs)
-    AlignedSpaces.pair(alignment, src, tgt).save(tmp_path / "out")
-    loaded = AlignedSpaces.load(tmp_path / "out")
+    Aligned.pair(alignment, src, tgt).save(tmp_path / "out")
+    loaded = Aligned.load(tmp_path / "out")
     np.testing.assert_allclose(
         loaded.vector("aa", "unseen"), alignment.transform(src.vector("unseen")[None])[0], atol=1e-5
     )
     assert translate(loaded, ["unseen"])[0].known
     (tmp_path / "aa.bin").unlink()
-    assert AlignedSpaces.load(tmp_path / "out").vector("aa", "unseen") is None
+    assert Aligned.load(tmp_path / "out").vector("aa", "unseen") is None
 
 
 def test_languages_of_the_same_name_are_told_apart():
     src, tgt, pairs = languages()
-    both = AlignedSpaces.pair(
+    both = Aligned.pair(
         Procrustes().fit(src, tgt, pairs),
         Space("en", src.words, src.vectors),
         Space("en", tgt.words, tgt.vectors),
     )
     assert both.names == ["en.src", "en.tgt"]
     with pytest.raises(ConfigError):
-        AlignedSpaces.pair(
+        Aligned.pair(
             Procrustes().fit(src, tgt, pairs), Space("../x", src.words, src.vectors), Space("b", tgt.words, tgt.vectors)
         )
 
 
 def test_damage_is_named(aligned, tmp_path):
     with pytest.raises(InputError, match="no such folder"):
-        AlignedSpaces.load(tmp_path / "nowhere")
+        Aligned.load(tmp_path / "nowhere")
     aligned.retriever("aa", "bb")
     aligned.save(tmp_path / "out")
     # Means are only a cache: damaged ones are computed again.
     (tmp_path / "out" / "neighbourhoods.safetensors").write_bytes(b"x")
-    assert AlignedSpaces.load(tmp_path / "out").means == {}
+    assert Aligned.load(tmp_path / "out").means == {}
     marker = tmp_path / "out" / "isoglot.json"
     good = json.loads(marker.read_text("utf-8"))
     for damaged in ("{", "[]", json.dumps({**good, "version": 9}), json.dumps({**good, "languages": 3})):
         marker.write_text(damaged, "utf-8")
         with pytest.raises(FormatError):
-            AlignedSpaces.load(tmp_path / "out")
+            Aligned.load(tmp_path / "out")
     marker.write_text(json.dumps(good), "utf-8")
     (tmp_path / "out" / "spaces" / "bb.safetensors").unlink()
     with pytest.raises(InputError):
-        AlignedSpaces.load(tmp_path / "out")
+        Aligned.load(tmp_path / "out")
 
 
 def test_a_changed_neighbourhood_mean_is_not_used(aligned, tmp_path):
@@ -119,7 +119,7 @@ def test_a_changed_neighbourhood_mean_is_not_used(aligned, tmp_path):
     data = bytearray(path.read_bytes())
     data[-2] ^= 1
     path.write_bytes(data)
-    assert AlignedSpaces.load(tmp_path / "out").means == {}
+    assert Aligned.load(tmp_path / "out").means == {}
 
 
 def test_the_same_result_has_the_same_bytes(aligned, tmp_path):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isoglot.aligned import AlignedSpaces, Reranker, induce, translate
+from isoglot.aligned import Aligned, Reranker, induce, translate
 from isoglot.aligners import CCA, Identity, Procrustes
 from isoglot.errors import ConfigError, FormatError, InputError, LexiconError
 from isoglot.lexicons import Lexicon
@@ -51,8 +51,8 @@ def related() -> Related:
 
 
 @pytest.fixture(scope="module")
-def aligned(related: Related) -> AlignedSpaces:
-    return AlignedSpaces.pair(Procrustes().fit(related.src, related.tgt, related.train), related.src, related.tgt)
+def aligned(related: Related) -> Aligned:
+    return Aligned.pair(Procrustes().fit(related.src, related.tgt, related.train), related.src, related.tgt)
 
 
 def train(related: Related, *aligners: Any, **settings: Any) -> Reranker:
@@ -155,7 +155,7 @@ def test_words_and_rows_are_one(aligned, reranker):
 def test_translation_and_induction_use_it_where_it_is(aligned, reranker, tmp_path):
     aligned.with_reranker(reranker).save(tmp_path / "out")
     assert json.loads((tmp_path / "out/rerank/north-south/rerank.json").read_text("utf-8"))["format"]
-    loaded = AlignedSpaces.load(tmp_path / "out")
+    loaded = Aligned.load(tmp_path / "out")
     words = list(loaded.spaces["north"].words[300:340])
     plain, ranked = translate(aligned, words), translate(loaded, words)
     assert translate(loaded, words, rerank=False) == plain
@@ -231,7 +231,7 @@ def test_a_damaged_folder_is_refused(reranker, tmp_path):
 def test_a_word_with_a_vector_but_outside_the_vocabulary_is_ranked_too(aligned, reranker):
     known = aligned.spaces["north"].words[3]
 
-    class WithSubwords(AlignedSpaces):
+    class WithSubwords(Aligned):
         def vector(self, name: str, word: str) -> Any:
             return super().vector(name, known if word == "madeup" else word)
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from isoglot.aligned import AlignedSpaces
+from isoglot.aligned import Aligned
 from isoglot.aligned.rerank_features import GEOMETRIC_FEATURES, WORD_FEATURES, CandidateSearch, Queries, feature_names
 from isoglot.aligned.rerank_model import RankingModel, _loss, choose_penalty
 from isoglot.aligners import SPELLING_FEATURES, LinearAlignment, latin, spelling_features
@@ -68,14 +68,14 @@ def test_scripts_meet_in_latin_letters():
     assert spelled("telefon", "телефон")["edit similarity of long words"] == 0.5
 
 
-def small_views(seed: int = 0, views: int = 2) -> list[AlignedSpaces]:
+def small_views(seed: int = 0, views: int = 2) -> list[Aligned]:
     random = np.random.default_rng(seed)
     spaces = []
     for _ in range(views):
         X, Y = random.normal(size=(30, 5)) + 0.3, random.normal(size=(25, 5)) + 0.3
         src = Space("a", [f"w{i}" for i in range(30)], X, counts=np.arange(30) + 1)
         tgt = Space("b", [f"v{i}" for i in range(25)], Y)
-        spaces.append(AlignedSpaces.pair(LinearAlignment.learned(), src, tgt))
+        spaces.append(Aligned.pair(LinearAlignment.learned(), src, tgt))
     return spaces
 
 
@@ -127,7 +127,7 @@ def test_word_features_know_frequency_and_forms():
     random = np.random.default_rng(1)
     src = Space("a", ["chair", "table"], random.normal(size=(2, 4)))
     tgt = Space("b", ["tables", "tablez", "chaise"], random.normal(size=(3, 4)), counts=[5, 50, 500])
-    view = AlignedSpaces.pair(LinearAlignment.learned(), src, tgt)
+    view = Aligned.pair(LinearAlignment.learned(), src, tgt)
     queries = Queries(["table"], np.array([1]), [src.vectors[[1]]])
     found = CandidateSearch.run([view], ("a", "b"), queries, candidates=3, neighbourhood=1, threads=1)
     values = found.features()[0, :, len(GEOMETRIC_FEATURES) :]

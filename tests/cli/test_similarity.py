@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from isoglot.aligned import AlignedSpaces
+from isoglot.aligned import Aligned
 from isoglot.aligners import LinearAlignment
 from isoglot.cli import main
 from isoglot.cli.app import app
@@ -37,7 +37,7 @@ def here(tmp_path, monkeypatch):
     (tmp_path / "en-de.data.txt").write_text("".join(f"{a}\t{b}\n" for a, b, _ in rows))
     (tmp_path / "en-de.gold.txt").write_text("".join(f"{s}\n" for _, _, s in rows))
     (tmp_path / "en.tsv").write_text("".join(f"{p.word1}\t{p.word2}\t{p.score}\n" for p in pairs))
-    AlignedSpaces.pair(LinearAlignment.learned(b_src=np.ones(8, dtype=np.float32)), en, de).save("aligned")
+    Aligned.pair(LinearAlignment.learned(b_src=np.ones(8, dtype=np.float32)), en, de).save("aligned")
     return tmp_path
 
 
@@ -100,7 +100,7 @@ def test_across_languages_from_two_files_and_a_folder(run):
     with_gold = json.loads(run("en-de.data.txt", "--gold", "en-de.gold.txt", "en.vec", "de.vec", "--json"))["results"]
     assert values(one_file) == values(with_gold) == values(wanted)
     assert wanted[0].value > 0.1
-    folder = AlignedSpaces.load("aligned")
+    folder = Aligned.load("aligned")
     mapped = similarity(read_similarity("en-de.tsv"), folder.spaces["en"], folder.spaces["de"])
     assert values(json.loads(run("en-de.tsv", "aligned", "--json"))["results"]) == values(mapped)
     named = json.loads(run("en-de.tsv", "aligned", "--from", "en", "--to", "de", "--json"))["results"]
@@ -108,7 +108,7 @@ def test_across_languages_from_two_files_and_a_folder(run):
 
 
 def test_one_language_of_a_folder(run):
-    space = AlignedSpaces.load("aligned").spaces["en"]
+    space = Aligned.load("aligned").spaces["en"]
     wanted = values(similarity(similarity_set("simlex-999"), space))
     assert values(json.loads(run("simlex-999", "aligned", "--json"))["results"]) == wanted
     wanted = values(similarity(read_similarity("en.tsv"), space))

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import isoglot
-from isoglot.aligned import AlignedSpaces
+from isoglot.aligned import Aligned
 from isoglot.aligners import aligner
 from isoglot.cli import main
 from isoglot.cli.console import print_line, progress_bars, say, table
@@ -104,7 +104,7 @@ def folder(tmp_path_factory) -> Path:
     south.save(place / FILE)
     pairs = Lexicon([(word, word) for word in words], "north", "south")
     pairs.save(place / "pairs.txt")
-    AlignedSpaces.pair(aligner("procrustes").fit(north, south, pairs), north, south).save(place / "out")
+    Aligned.pair(aligner("procrustes").fit(north, south, pairs), north, south).save(place / "out")
     return place
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from isoglot.aligned import AlignedSpaces
+from isoglot.aligned import Aligned
 from isoglot.aligners import Procrustes
 from isoglot.catalogue.archive import Archive
 from isoglot.distill import DistillSettings, Sentences
@@ -170,8 +170,8 @@ def test_a_vocabulary_larger_than_its_vectors(tmp_path):
 def test_names_that_are_not_utf8_are_kept(tmp_path):
     src, tgt = (Space(lang, WORDS, VECTORS, source=os.fsdecode(b"/a/\xff.vec")) for lang in ("en", "fr"))
     alignment = Procrustes().fit(src, tgt, [(i, i) for i in range(5)])
-    AlignedSpaces.pair(alignment, src, tgt).save(tmp_path / "out")
-    assert AlignedSpaces.load(tmp_path / "out").spaces["en"].source == src.source
+    Aligned.pair(alignment, src, tgt).save(tmp_path / "out")
+    assert Aligned.load(tmp_path / "out").spaces["en"].source == src.source
 
 
 def test_a_joint_space_of_other_words(tmp_path):

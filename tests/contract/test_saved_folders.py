@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from isoglot.aligned import AlignedSpaces, Reranker
+from isoglot.aligned import Aligned, Reranker
 from isoglot.aligned.rerank_features import feature_names
 from isoglot.aligned.rerank_model import RankingModel
 from isoglot.aligners import FCNN, Alignment, Procrustes, RealNVP
@@ -42,7 +42,7 @@ def network(folder):
 
 
 def spaces(folder):
-    aligned = AlignedSpaces.pair(Procrustes().fit(SRC, TGT, PAIRS), SRC, TGT)
+    aligned = Aligned.pair(Procrustes().fit(SRC, TGT, PAIRS), SRC, TGT)
     aligned.retriever("en", "fr")
     names = feature_names(1, words=True)
     model = RankingModel(names, np.zeros(len(names)), np.ones(len(names)), np.ones(len(names)))
@@ -70,8 +70,8 @@ KINDS = {
     "linear": (linear, Alignment.load, "config.json", "alignment.safetensors"),
     "flow": (flow, Alignment.load, "config.json", "alignment.safetensors"),
     "network": (network, Alignment.load, "config.json", "alignment.safetensors"),
-    "spaces": (spaces, AlignedSpaces.load, "isoglot.json", "alignments/en-fr/alignment.safetensors"),
-    "reranker": (spaces, AlignedSpaces.load, "rerank/en-fr/rerank.json", None),
+    "spaces": (spaces, Aligned.load, "isoglot.json", "alignments/en-fr/alignment.safetensors"),
+    "reranker": (spaces, Aligned.load, "rerank/en-fr/rerank.json", None),
     "joint": (joint, JointSpace.load, "joint.json", "joint.safetensors"),
     "pairs": (pairs, ContextualPairs.load, "pairs.json", "pairs.safetensors"),
     "checkpoint": (checkpoint, latest_checkpoint, "step-00000003/state.json", "step-00000003/tensors.safetensors"),

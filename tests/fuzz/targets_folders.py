@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from isoglot.aligned import AlignedSpaces, Reranker
+from isoglot.aligned import Aligned, Reranker
 from isoglot.aligners import Alignment, aligner
 from isoglot.cli.static_align import _files
 from isoglot.distill.distilling import KIND as DISTILLED
@@ -82,7 +82,7 @@ def _make_aligned(folder: Path) -> None:
 
 
 def read_aligned(folder: Path) -> None:
-    aligned = AlignedSpaces.load(folder / "a")
+    aligned = Aligned.load(folder / "a")
     for name, space in aligned.spaces.items():
         if name != space.lang:
             raise Unsound("a space under another name")
@@ -109,11 +109,11 @@ def _make_reranker(folder: Path) -> None:
     pair = _pair()
     aligners = [_aligner("procrustes"), _aligner("cca")]
     Reranker.train(pair.src, pair.tgt, pair.lexicon, aligners, candidates=8).save(folder / "r")
-    AlignedSpaces.pair(aligners[0].fit(pair.src, pair.tgt, pair.lexicon), pair.src, pair.tgt).save(folder / "a")
+    Aligned.pair(aligners[0].fit(pair.src, pair.tgt, pair.lexicon), pair.src, pair.tgt).save(folder / "a")
 
 
 def _read_reranker(folder: Path) -> None:
-    aligned = AlignedSpaces.load(folder / "a")
+    aligned = Aligned.load(folder / "a")
     with locating(str(folder / "r")):  # one of other vectors is refused, by whoever knows where it is from
         check_finite(Reranker.load(folder / "r").retriever(aligned).top(3).scores)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.aligned import AlignedSpaces
+from isoglot.aligned import Aligned
 from isoglot.aligners import aligner
 from isoglot.errors import ConfigError, InputError
 from isoglot.joint import GAMMAS, JointSpace
@@ -60,7 +60,7 @@ def test_from_text_to_figures(world, outcome, tmp_path):
     assert (first.metric, first.protocol["denominator"]) == ("P@1", "in-vocabulary")
     assert first.value > 0.5
     outcome.save(tmp_path / "out")
-    aligned = AlignedSpaces.load(tmp_path / "out")
+    aligned = Aligned.load(tmp_path / "out")
     assert aligned.names == list(PAIR)
     assert aligned.info["kinds"]["reallocated"] == outcome.stages.reallocated.kinds()
     found = look_at(tmp_path / "out", examples=3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.aligned import AlignedSpaces, translate
+from isoglot.aligned import Aligned, translate
 from isoglot.aligners import CCA, Identity, Procrustes, VecMap, onto_target
 from isoglot.errors import ConfigError
 from isoglot.lexicons import Lexicon
@@ -40,7 +40,7 @@ def test_all_pairs_share_one_space(world, aligner, tmp_path):
         outcome.direct["bb", "cc"].value - outcome.results["bb", "cc"][0].value
     )
     outcome.aligned.save(tmp_path / "all")
-    loaded = AlignedSpaces.load(tmp_path / "all")
+    loaded = Aligned.load(tmp_path / "all")
     answers = translate(loaded, ["bb7", "bb8"], source="bb", target="cc", k=1)
     assert [answer.candidates[0][0] for answer in answers] == ["cc7", "cc8"]
 

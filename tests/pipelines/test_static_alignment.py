@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from isoglot.aligned import AlignedSpaces
+from isoglot.aligned import Aligned
 from isoglot.aligners import Procrustes
 from isoglot.distill import DistillSettings
 from isoglot.distill.x2static import Examples, SparseAdam, train_examples
@@ -270,7 +270,7 @@ def test_the_same_seed_gives_the_same_and_a_killed_run_resumes(world, outcome, t
 def test_the_folder_is_read_as_files_and_as_aligned_spaces(outcome, tmp_path):
     outcome.save(tmp_path / "out")
     outcome.save(tmp_path / "out")  # its own folder may be replaced
-    loaded = AlignedSpaces.load(tmp_path / "out")
+    loaded = Aligned.load(tmp_path / "out")
     for lang, space in outcome.spaces.items():
         one = Space.load(tmp_path / "out" / f"{lang}.safetensors")
         assert one.words == space.words

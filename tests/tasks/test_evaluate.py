@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.aligned import AlignedSpaces, Reranker
+from isoglot.aligned import Aligned, Reranker
 from isoglot.aligners import Procrustes
 from isoglot.errors import ConfigError
 from isoglot.simulate import simulate_pair
@@ -19,7 +19,7 @@ def pair():
 
 @pytest.fixture(scope="module")
 def aligned(pair):
-    return AlignedSpaces.pair(Procrustes().fit(pair.src, pair.tgt, pair.lexicon.head(150)), pair.src, pair.tgt)
+    return Aligned.pair(Procrustes().fit(pair.src, pair.tgt, pair.lexicon.head(150)), pair.src, pair.tgt)
 
 
 def test_it_is_bli_on_the_aligned_spaces(pair, aligned):

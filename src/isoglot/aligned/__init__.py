@@ -11,6 +11,3 @@ from isoglot.aligned.translation import (
     induce as induce,
     translate as translate,
 )
-
-# The name before it was shortened, while rooms are being adapted.
-AlignedSpaces = Aligned

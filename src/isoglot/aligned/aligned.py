@@ -21,8 +21,6 @@ from isoglot.retrieval import Retriever
 from isoglot.spaces import Space
 from isoglot.suggest import hint
 
-__all__ = ["Aligned"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Aligned(SharedSpaces):

@@ -11,8 +11,6 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import Space, save_space
 from isoglot.suggest import unknown
 
-__all__ = ["EXPORTS", "check_export_format", "export_spaces"]
-
 #: Name of the format, its name among the formats of spaces, and the ending of its files.
 EXPORTS = {"text": ("text", ".vec"), "binary": ("word2vec-binary", ".bin"), "kv": ("gensim", ".kv"), "static-model": ()}
 

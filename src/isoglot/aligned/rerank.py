@@ -31,8 +31,6 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval import Neighbours
 from isoglot.spaces import Space
 
-__all__ = ["RerankedRetriever", "Reranker"]
-
 _KIND = FolderKind("isoglot-reranker", "a re-ranker", "`isoglot align --rerank`", manifest="rerank.json")
 #: More aligners than anybody would ask at once.
 _MOST_VIEWS = 100

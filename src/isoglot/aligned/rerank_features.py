@@ -23,16 +23,6 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval import Neighbours
 from isoglot.spaces import FloatMatrix, IntVector, Space
 
-__all__ = [
-    "GEOMETRIC_FEATURES",
-    "WORD_FEATURES",
-    "CandidateSearch",
-    "Features",
-    "Queries",
-    "feature_names",
-    "merge_candidates",
-]
-
 #: Measured for each aligner.
 GEOMETRIC_FEATURES = (
     "cosine",

@@ -14,8 +14,6 @@ import numpy.typing as npt
 
 from isoglot.errors import LexiconError, ShapeError
 
-__all__ = ["PENALTIES", "Labels", "RankingModel", "choose_penalty"]
-
 Features = npt.NDArray[np.float32]  # (queries, candidates, features)
 Labels = npt.NDArray[np.bool_]  # (queries, candidates)
 Floats = npt.NDArray[np.float64]

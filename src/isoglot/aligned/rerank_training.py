@@ -18,8 +18,6 @@ from isoglot.lexicons import Lexicon, frequency_ranks
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 
-__all__ = ["TrainingSet", "cross_fit", "learn"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TrainingSet:

@@ -30,8 +30,6 @@ from isoglot.retrieval import Retriever
 from isoglot.spaces import Space, load_space, save_space
 from isoglot.verified import digest_of_array
 
-__all__ = ["ALIGNED_FOLDER", "SharedSpaces", "check_name"]
-
 _MEANS = "neighbourhoods.safetensors"
 _SPACES = "spaces"
 ALIGNED_FOLDER = FolderKind("isoglot-aligned-spaces", "aligned spaces", "`isoglot align`", later=(_MEANS,))

@@ -18,8 +18,6 @@ from isoglot.errors import InputError, ShapeError
 from isoglot.folders import FolderKind
 from isoglot.spaces import FloatMatrix, Space, unit_rows
 
-__all__ = ["write_static_model"]
-
 #: Text is cut into words by the tokenizer itself; what it does not know adds nothing (a zero vector).
 UNKNOWN = "[UNK]"
 _KIND = FolderKind("isoglot-static-model", "a static model of ours", "`isoglot export`")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from isoglot.aligned.aligned import Aligned
     from isoglot.aligned.rerank import Reranker
 
-__all__ = ["InducedPair", "Translation", "confidence", "induce", "translate"]
-
 #: How sharply scores are told apart in `confidence`: differences of .1 in CSLS matter, of .01 do not.
 SHARPNESS = 20.0
 _COMPARED = 10  # candidates among which a confidence is shared out

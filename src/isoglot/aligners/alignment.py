@@ -22,8 +22,6 @@ from isoglot.manifests import Fields, TensorFile
 from isoglot.plugins import late
 from isoglot.spaces import FloatMatrix, Normaliser, Space, parse_steps
 
-__all__ = ["Alignment", "LinearAlignment", "Side", "Tensors", "as_matrix", "onto_target"]
-
 Side = Literal["src", "tgt"]
 Tensors = Mapping[str, npt.NDArray[np.float32]]
 

@@ -31,8 +31,6 @@ from isoglot.retrieval import BACKENDS, SCORES
 from isoglot.settings import Limits, check_settings
 from isoglot.spaces import FloatMatrix, IntVector, Normaliser, Space, parse_steps
 
-__all__ = ["METHODS", "Aligner", "Method", "Problem", "method"]
-
 Supervision = Literal["supervised", "unsupervised", "optional"]
 
 

@@ -8,17 +8,6 @@ import numpy.typing as npt
 from isoglot.retrieval import Retriever
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = [
-    "ENOUGH",
-    "Ranks",
-    "folds",
-    "hold_out",
-    "rank_in_lists",
-    "ranked_by_csls",
-    "source_weights",
-    "within_one_error",
-]
-
 #: Reciprocal ranks of the held-out words, one a word; empty where nothing is held out.
 Ranks = npt.NDArray[np.float64]
 

@@ -12,8 +12,6 @@ from typing import Any
 from isoglot.aligners.base import METHODS, Aligner
 from isoglot.assignments import check_known, read_assignments, setting_types
 
-__all__ = ["aligner", "find_method", "methods", "read_settings"]
-
 
 def methods() -> Mapping[str, type[Aligner]]:
     """All aligners by name, in alphabetical order."""

@@ -19,8 +19,6 @@ from isoglot.errors import ConfigError
 from isoglot.retrieval import Retriever
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["AlignedTransformer"]
-
 
 class AlignedTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """A method as a transformer: `fit(X, y)` learns from matched rows, `transform(X)` maps into the shared space.

@@ -21,18 +21,6 @@ from isoglot.aligners.self_learning.rounds import annealed
 from isoglot.retrieval import EUCLIDEAN_SCORES, Retriever
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = [
-    "EUCLIDEAN_MARGIN",
-    "MARGIN",
-    "Verdict",
-    "chance_level",
-    "judge",
-    "judged",
-    "judged_mapped",
-    "judged_pairs",
-    "judged_unseen",
-]
-
 #: Random rotations that learn, to see what chance looks like.
 CHANCE_RUNS = 2
 #: Rounds of refinement after that, and of the result itself.

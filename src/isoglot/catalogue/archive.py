@@ -14,8 +14,6 @@ from isoglot.opening import open_source
 from isoglot.progress import Progress, silent
 from isoglot.spaces import reading
 
-__all__ = ["FILE_LIMIT", "Archive"]
-
 #: No file of the catalogue's packages comes near this many bytes; a bomb would.
 FILE_LIMIT = 1 << 30
 

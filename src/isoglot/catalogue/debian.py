@@ -21,8 +21,6 @@ from isoglot.opening import open_source
 from isoglot.progress import Progress, silent
 from isoglot.spaces import reading
 
-__all__ = ["download_debian_package", "open_debian_package"]
-
 _MAGIC = b"!<arch>\n"
 _HEADER = 60
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from isoglot.catalogue.record import Entry
 from isoglot.catalogue.table import entries, families
 
-__all__ = ["BEGIN", "END", "catalogue_markdown", "with_catalogue"]
-
 BEGIN = "<!-- catalogue: written by isoglot.catalogue.document, do not edit by hand -->"
 END = "<!-- end of catalogue -->"
 

@@ -26,8 +26,6 @@ from isoglot.errors import DownloadError, InputError, OfflineError
 from isoglot.opening import is_web_page
 from isoglot.progress import Progress, silent
 
-__all__ = ["Connection", "without_password"]
-
 _T = TypeVar("_T")
 # What urllib opens: an HTTP response or a local file, with the same few methods; typeshed knows no common type.
 _Answer = Any

@@ -9,8 +9,6 @@ from typing import Any
 
 from isoglot.catalogue.record import Artefact, Entry
 
-__all__ = ["Family"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Family:

@@ -30,8 +30,6 @@ from isoglot.manifests import read_json_object
 from isoglot.progress import Progress, silent
 from isoglot.verified import find_damage, seal
 
-__all__ = ["MARKER", "cached", "fetch", "provenance"]
-
 #: The file that makes a folder of the cache ours.
 MARKER = "provenance.json"
 _DIGESTS = "digests.json"

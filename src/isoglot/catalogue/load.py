@@ -10,8 +10,6 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.text import ParallelText, read_lines
 
-__all__ = ["load_lexicon", "load_parallel", "load_similarity", "load_vectors"]
-
 
 def load_vectors(name: str, *, limit: int | None = None, progress: Progress = silent) -> Space:
     """Vectors by language ("fr") or by full name ("vectors/ru-news", "fasttext/cc.de"); fetched if need be."""

@@ -16,8 +16,6 @@ from isoglot.catalogue.pipconfig import PipSettings
 from isoglot.catalogue.record import Artefact
 from isoglot.errors import DownloadError, OfflineError
 
-__all__ = ["find_package_file", "links_of_page"]
-
 _ACCEPT = "application/vnd.pypi.simple.v1+json, text/html;q=0.5"
 
 

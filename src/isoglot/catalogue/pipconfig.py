@@ -15,8 +15,6 @@ import sys
 
 from isoglot.errors import InputError
 
-__all__ = ["PipSettings", "parse_config_list", "pip_settings"]
-
 # Run in a fresh interpreter: pip's modules are not ours to import. Environments made without pip still have
 # the copy that the standard library carries for `ensurepip`.
 _SCRIPT = """

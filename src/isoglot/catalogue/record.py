@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 from isoglot.resumable import digest
 
-__all__ = ["KINDS", "Artefact", "Entry"]
-
 #: In the order in which they are shown.
 KINDS = ("vectors", "lexicon", "parallel", "similarity", "sentiment", "pos", "encoder")
 

@@ -21,8 +21,6 @@ from isoglot.errors import ConfigError, FormatError, locating
 from isoglot.settings import check_settings
 from isoglot.suggest import choose, hint
 
-__all__ = ["Catalogue", "entries", "entry", "families", "has_entry", "is_shared", "read_catalogue"]
-
 T = TypeVar("T", Artefact, Entry)
 
 _TABLES = ("common", "artefact", "entry", "family", "languages")

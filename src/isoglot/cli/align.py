@@ -14,8 +14,6 @@ from isoglot.cli.options import FoldCase, Json, Limit, Score, Swap
 if TYPE_CHECKING:
     from isoglot.aligners import Aligner
 
-__all__ = ["align", "demo"]
-
 
 def align(
     context: typer.Context,

@@ -10,8 +10,6 @@ import isoglot
 from isoglot.cli.commands import Group
 from isoglot.cli.outputs import release_outputs
 
-__all__ = ["app"]
-
 
 class _Root(Group):
     table: ClassVar[dict[str, str]] = {

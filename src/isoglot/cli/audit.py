@@ -13,8 +13,6 @@ from isoglot.extras import require
 if TYPE_CHECKING:
     from isoglot.pipelines import Audit, Figure
 
-__all__ = ["audit"]
-
 
 def audit(
     encoder: Annotated[

@@ -12,8 +12,6 @@ from typer.core import TyperCommand, TyperGroup
 from isoglot.cli.wording import in_options, remember
 from isoglot.errors import IsoglotError
 
-__all__ = ["Group", "group", "spread"]
-
 _HELP = ["-h", "--help"]
 
 

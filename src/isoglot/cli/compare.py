@@ -14,8 +14,6 @@ from isoglot.extras import require
 if TYPE_CHECKING:
     from isoglot.pipelines import Comparison
 
-__all__ = ["compare_methods"]
-
 
 def compare_methods(
     context: typer.Context,

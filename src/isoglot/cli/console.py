@@ -35,22 +35,6 @@ from isoglot.printable import UNSAFE, printable
 from isoglot.progress import Progress
 from isoglot.tasks import Result
 
-__all__ = [
-    "as_text",
-    "finish",
-    "messages",
-    "note",
-    "notes",
-    "print_json",
-    "print_line",
-    "progress_bars",
-    "result_table",
-    "say",
-    "say_cost",
-    "table",
-    "warn",
-]
-
 _SECONDS_BETWEEN_LINES = 10.0
 
 

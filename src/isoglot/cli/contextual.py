@@ -28,8 +28,6 @@ from isoglot.cli.given import refuse, refuse_doubled
 from isoglot.cli.options import Json
 from isoglot.extras import require
 
-__all__ = ["align", "extract"]
-
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say how much there is to encode and how long it takes.")]
 
 

@@ -11,8 +11,6 @@ from isoglot.cli.options import Json
 if TYPE_CHECKING:
     from isoglot.catalogue import Entry
 
-__all__ = ["get", "list_entries", "path"]
-
 Name = Annotated[str, typer.Argument(help="A name of `isoglot data list`, e.g. vectors/fr.")]
 
 

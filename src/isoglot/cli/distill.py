@@ -12,8 +12,6 @@ from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
 from isoglot.extras import require
 
-__all__ = ["distill"]
-
 
 def distill(
     ctx: typer.Context,

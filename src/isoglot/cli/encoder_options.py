@@ -18,30 +18,6 @@ if TYPE_CHECKING:
     from isoglot.text import ParallelText
     from isoglot.wordalign import WordLinks
 
-__all__ = [
-    "Base",
-    "Cache",
-    "Device",
-    "Dtype",
-    "EncoderName",
-    "Layer",
-    "Links",
-    "Pooling",
-    "Segmenter",
-    "SrcLang",
-    "Texts",
-    "TgtLang",
-    "WordMethod",
-    "WordSettings",
-    "encoder_settings",
-    "open_encoder",
-    "open_encoders",
-    "open_links",
-    "open_parallel",
-    "refuse_for_aligned",
-    "refuse_for_links",
-]
-
 EncoderName = Annotated[
     str,
     typer.Option(

@@ -10,8 +10,6 @@ import typer
 from isoglot.cli.given import refuse
 from isoglot.cli.options import Aligned, FoldCase, From, Json, Score, Swap, To
 
-__all__ = ["bilingual_lexicon_induction"]
-
 
 def bilingual_lexicon_induction(
     context: typer.Context,

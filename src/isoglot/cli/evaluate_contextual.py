@@ -27,8 +27,6 @@ from isoglot.extras import require
 if TYPE_CHECKING:
     from isoglot.tasks import Result
 
-__all__ = ["cbli", "rfeval", "tatoeba", "word_alignment"]
-
 PerItem = Annotated[Path | None, typer.Option("--per-item", help="Write one JSON line an item to this file.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="For drawing and for intervals.")]
 

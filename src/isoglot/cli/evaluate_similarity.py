@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from isoglot.spaces import Space
     from isoglot.tasks import WordPair
 
-__all__ = ["similarity"]
-
 
 def similarity(
     context: typer.Context,
@@ -162,9 +160,9 @@ def _open_pairs(
 
 
 def _open_aligned(folder: str, source: str | None, target: str | None, lang: str | None) -> list[Space]:
-    from isoglot.aligned import AlignedSpaces
+    from isoglot.aligned import Aligned
 
-    aligned = AlignedSpaces.load(folder)
+    aligned = Aligned.load(folder)
     if lang is not None:
         # Pairs within one language.
         source = source or target or lang

@@ -10,8 +10,6 @@ import typer
 from isoglot.cli.options import Aligned, FoldCase, Json
 from isoglot.extras import require
 
-__all__ = ["convert", "export", "info"]
-
 
 def info(
     file: Annotated[
@@ -98,7 +96,7 @@ def export(
       isoglot export en-fr -o vectors --format text
       isoglot export en-fr -o model --format static-model
     """
-    from isoglot.aligned import AlignedSpaces, write_static_model
+    from isoglot.aligned import Aligned, write_static_model
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.outputs import claim, claim_file
     from isoglot.errors import ConfigError
@@ -110,7 +108,7 @@ def export(
     if format == "kv":
         require("gensim", "writing gensim KeyedVectors")
     claim_file(output) if format == "static-model" else claim(output)
-    aligned = AlignedSpaces.load(folder)
+    aligned = Aligned.load(folder)
     written: list[str] = []
     if format == "static-model":
         write_static_model(list(aligned.spaces.values()), output)
@@ -132,13 +130,13 @@ def _facts(file: str, progress: Any) -> dict[str, Any]:
     import numpy as np
 
     from isoglot import catalogue
-    from isoglot.aligned import AlignedSpaces
+    from isoglot.aligned import Aligned
     from isoglot.cli.inputs import open_lexicon, open_space
     from isoglot.errors import FormatError, IsoglotError
 
     path = Path(file)
     if (path / "isoglot.json").is_file():
-        aligned = AlignedSpaces.load(path)
+        aligned = Aligned.load(path)
         languages = {name: f"{len(space):,} words x {space.dim}" for name, space in aligned.spaces.items()}
         return {"kind": "aligned spaces", "languages": languages, **aligned.info}
     kind = catalogue.entry(file).kind if not path.exists() and catalogue.has_entry(file) else None

@@ -9,8 +9,6 @@ import typer
 from isoglot.cli.wording import option_name
 from isoglot.errors import ConfigError
 
-__all__ = ["given", "refuse", "refuse_doubled"]
-
 
 def given(context: typer.Context, name: str) -> bool:
     """Whether the user gave this parameter, even if with its default value."""

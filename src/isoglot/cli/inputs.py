@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from isoglot import catalogue
-from isoglot.aligned import AlignedSpaces
+from isoglot.aligned import Aligned
 from isoglot.aligners import Aligner, aligner, read_settings
 from isoglot.assignments import language_file
 from isoglot.cli.console import notes
@@ -19,18 +19,6 @@ from isoglot.progress import Progress
 from isoglot.spaces import Space, load_space
 from isoglot.suggest import nearest
 from isoglot.wordvectors import TextFile
-
-__all__ = [
-    "aligned_folder",
-    "check_different",
-    "open_lexicon",
-    "open_lexicons",
-    "open_space",
-    "parse_aligner",
-    "read_texts",
-    "split_commas",
-    "two_languages",
-]
 
 
 def check_different(names: Sequence[str]) -> None:
@@ -137,9 +125,9 @@ def read_texts(texts: Sequence[str], encoding: str | None) -> list[TextFile]:
 
 
 @contextlib.contextmanager
-def aligned_folder(folder: Path) -> Iterator[AlignedSpaces]:
+def aligned_folder(folder: Path) -> Iterator[Aligned]:
     """An aligned folder; what was found out about its neighbourhoods is kept there for the next time."""
-    aligned = AlignedSpaces.load(folder)
+    aligned = Aligned.load(folder)
     known_means = set(aligned.means)
     yield aligned
     if set(aligned.means) != known_means:

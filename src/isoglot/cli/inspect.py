@@ -9,8 +9,6 @@ import typer
 from isoglot.cli.given import refuse
 from isoglot.cli.options import FoldCase, Json, Swap
 
-__all__ = ["inspect_spaces"]
-
 
 def inspect_spaces(
     context: typer.Context,

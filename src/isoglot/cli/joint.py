@@ -13,8 +13,6 @@ from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
 from isoglot.extras import require
 
-__all__ = ["Joint", "ablate", "inspect", "train"]
-
 
 class Joint(Group):
     """Train text of several languages together, reallocate words, refine (Wang et al. 2020).

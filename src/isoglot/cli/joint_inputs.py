@@ -13,8 +13,6 @@ from isoglot.pipelines import JointJob
 from isoglot.progress import Progress
 from isoglot.wordvectors import CorpusSettings, TextFile, Training, estimate
 
-__all__ = ["corpus_settings", "read_job", "tell_cost", "training_settings"]
-
 
 def read_job(options: Mapping[str, Any], progress: Progress) -> JointJob:
     """The job that the options of a command describe, by their names."""

@@ -9,8 +9,6 @@ import typer
 
 from isoglot.cli.options import Json
 
-__all__ = ["methods_table"]
-
 
 def methods_table(
     name: Annotated[str | None, typer.Argument(help="Show one method with its settings.")] = None, json: Json = False

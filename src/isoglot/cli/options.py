@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Aligned", "FoldCase", "From", "Json", "Limit", "Rerank", "Score", "Swap", "To"]
-
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
 Limit = Annotated[
     int, typer.Option("--limit", min=1, help="Read only this many words of each file (most frequent first).")

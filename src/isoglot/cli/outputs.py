@@ -16,8 +16,6 @@ from isoglot.locks import output_lock, remove_dead_locks
 if TYPE_CHECKING:
     from isoglot.folders import FolderKind
 
-__all__ = ["claim", "claim_file", "release_outputs", "write_json", "write_json_lines"]
-
 _held = contextlib.ExitStack()
 
 

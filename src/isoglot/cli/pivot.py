@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from isoglot.lexicons import Lexicon
     from isoglot.progress import Progress
 
-__all__ = ["align_languages"]
-
 
 def align_languages(
     arguments: Sequence[str],

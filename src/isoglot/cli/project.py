@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from isoglot.text import LabelledSentence
     from isoglot.wordalign import Projection
 
-__all__ = ["project"]
-
 
 def project(
     context: typer.Context,

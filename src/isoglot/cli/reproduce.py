@@ -11,8 +11,6 @@ import typer
 from isoglot.cli.options import Json
 from isoglot.extras import require
 
-__all__ = ["density"]
-
 
 def density(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for finished runs, JSON and page.")] = Path(

@@ -15,8 +15,6 @@ from isoglot.extras import require
 if TYPE_CHECKING:
     from isoglot.report import Table
 
-__all__ = ["contextual", "rfeval", "word_alignment"]
-
 MiniLM = Annotated[str, typer.Option("--encoder", "-e", help="An encoder, as for `isoglot contextual`.")]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for finished rows, cache, JSON and page.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Which lines teach and which test.")]

@@ -13,8 +13,6 @@ from isoglot.extras import require
 if TYPE_CHECKING:
     from isoglot.text import ParallelText
 
-__all__ = ["finetune", "tatoeba_texts"]
-
 #: Sentence pairs a second, MiniLM on the catalogue's messages, 2 cores.
 _PAIRS_A_SECOND = 40
 #: Languages as Tatoeba's files call them.

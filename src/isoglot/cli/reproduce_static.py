@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from isoglot.reproductions.static_contextual.words import Judged
     from isoglot.text import ParallelText
 
-__all__ = ["static_contextual"]
-
 #: Exit code of a run that was stopped by Ctrl-C or a polite kill, as shells have it.
 _INTERRUPTED = 130
 

@@ -9,8 +9,6 @@ import typer
 
 from isoglot.cli.options import Json
 
-__all__ = ["simulate_languages"]
-
 
 def simulate_languages(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for vectors, lexicons and the true map.")],

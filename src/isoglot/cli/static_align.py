@@ -14,8 +14,6 @@ from isoglot.cli.options import FoldCase, Json, Limit
 if TYPE_CHECKING:
     from isoglot.pipelines import StaticAlignment
 
-__all__ = ["static_align"]
-
 
 def static_align(
     context: typer.Context,

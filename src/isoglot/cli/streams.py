@@ -15,8 +15,6 @@ from typing import Any, TextIO, cast
 
 from isoglot.printable import printable
 
-__all__ = ["SafeStream", "discard", "guard", "open_streams", "undecorated"]
-
 #: Environment variables that rich and typer believe, and sizes in which they still show something.
 _SIZES = {"COLUMNS": range(20, 10_000), "TERMINAL_WIDTH": range(20, 10_000), "LINES": range(1, 10_000)}
 

@@ -13,8 +13,6 @@ from isoglot.cli.options import Json
 if TYPE_CHECKING:
     from isoglot.text import Overlap, TextReport
 
-__all__ = ["prepare_texts"]
-
 
 def prepare_texts(
     texts: Annotated[

@@ -7,8 +7,6 @@ from typing import ClassVar
 
 from isoglot.cli.commands import Group
 
-__all__ = ["Train"]
-
 #: What only an encoder's training has.
 _OF_ENCODERS = ("--encoder", "-e", "--preset", "--objectives", "--parallel", "--text", "--static", "--fresh", "--set")
 

@@ -16,8 +16,6 @@ from isoglot.extras import require
 if TYPE_CHECKING:
     from isoglot.finetuning import Recipe
 
-__all__ = ["read_settings", "resume_training", "train_encoder"]
-
 #: Exit code of a run that was stopped by Ctrl-C or a polite kill, as shells have it.
 _INTERRUPTED = 130
 

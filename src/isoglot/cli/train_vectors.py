@@ -24,8 +24,6 @@ from isoglot.cli.joint import (
 )
 from isoglot.cli.options import Json
 
-__all__ = ["train_vectors"]
-
 
 def train_vectors(
     context: typer.Context,

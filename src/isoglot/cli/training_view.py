@@ -19,8 +19,6 @@ from isoglot.cli.console import as_text, messages, say
 from isoglot.cli.streams import guard
 from isoglot.finetuning import StepRecord
 
-__all__ = ["TrainingView", "step_line"]
-
 _SECONDS_BETWEEN_LINES = 10.0
 #: Steps that speed is told of.
 _RECENT = 20

@@ -10,8 +10,6 @@ import typer
 
 from isoglot.cli.options import Aligned, From, Json, Rerank, Score, To
 
-__all__ = ["lexicon", "translate_words"]
-
 #: Of words on standard input, which may be any stream.
 _MOST_BYTES = 1 << 26
 

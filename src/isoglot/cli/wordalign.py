@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from isoglot.pipelines import TokenisedPairs
     from isoglot.wordalign import WordLinks
 
-__all__ = ["wordalign"]
-
 
 def wordalign(
     context: typer.Context,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["in_options", "option_name", "remember"]
-
 #: Parameters whose option has another name.
 _SYNONYMS = {"pairs": "seeds", "train": "lexicon", "texts": "text"}
 

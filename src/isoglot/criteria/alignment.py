@@ -20,8 +20,6 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval import EUCLIDEAN_SCORES, Retriever, check_score
 from isoglot.spaces import FloatMatrix, IntVector, unit_rows
 
-__all__ = ["Criteria", "confident_pairs", "measure", "semantic_criterion", "singular_values", "structural_criterion"]
-
 #: How many induced translations the paper looks at.
 PAIRS = 30_000
 

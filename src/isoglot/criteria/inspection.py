@@ -22,8 +22,6 @@ from isoglot.lexicons import Lexicon, check_direction
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector, Normaliser, Space
 
-__all__ = ["PairReport", "inspect_pair"]
-
 #: Calibrated, see above: an eigenvector similarity below it means one shape.
 ONE_SHAPE = 1.0
 #: Relational similarities from which on spaces are close, workable, and related at all.

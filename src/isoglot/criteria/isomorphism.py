@@ -18,14 +18,6 @@ from isoglot.criteria.alignment import singular_values
 from isoglot.errors import InputError, ShapeError
 from isoglot.spaces import FloatMatrix, unit_rows
 
-__all__ = [
-    "bottleneck",
-    "eigenvector_similarity",
-    "gromov_hausdorff",
-    "relational_similarity",
-    "singular_value_gap",
-]
-
 Doubles = npt.NDArray[np.float64]
 
 

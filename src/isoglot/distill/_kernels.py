@@ -15,8 +15,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["train_rows"]
-
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": True, "boundscheck": False}
 
 

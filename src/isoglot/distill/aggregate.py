@@ -11,8 +11,6 @@ from isoglot.distill.settings import DistillSettings
 from isoglot.distill.shards import Shard
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["Aggregate"]
-
 
 class Aggregate:
     """Adds up one shard after the other. Its state is all in `tensors` and `facts`."""

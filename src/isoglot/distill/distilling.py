@@ -31,16 +31,6 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.wordvectors import TextFile
 
-__all__ = [
-    "KIND",
-    "Distilled",
-    "choose_sentences",
-    "distill_text",
-    "distill_texts",
-    "distill_together",
-    "remove_work",
-]
-
 KIND = FolderKind("isoglot-distilled", "distilled vectors", "`isoglot distill`", manifest="config.json")
 _SENTENCES = "sentences"
 

@@ -16,8 +16,6 @@ from isoglot.encoders import SAMPLE, Encoder, estimate_encoding
 from isoglot.progress import Progress, silent
 from isoglot.wordvectors import TextFile
 
-__all__ = ["DistillCost", "estimate_distilling"]
-
 
 @dataclasses.dataclass(frozen=True)
 class DistillCost:

@@ -31,8 +31,6 @@ from isoglot.resumable import run_key
 from isoglot.spaces import FloatMatrix, Space
 from isoglot.verified import keep_vectors, kept_vectors
 
-__all__ = ["STATE", "VECTORS", "Distilled", "check_states", "identity_of", "learn_in_one_pass"]
-
 Tell = Callable[[str], None]
 STATE, VECTORS = "state.checkpoint", "vectors.safetensors"
 #: Above this share of the first loss vectors are mostly those that training began with.

@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 from isoglot.errors import ConfigError
 from isoglot.settings import Limits, check_settings
 
-__all__ = ["DistillSettings"]
-
 _METHODS, _UNITS = ("x2static", "aggregate"), ("sentence", "paragraph")
 _AT_LEAST_ONE = ("negatives", "batch", "epochs", "repeats", "min_count", "max_words", "min_tokens", "min_sentences")
 _LIMITS: Limits = {

@@ -15,8 +15,6 @@ import numpy.typing as npt
 from isoglot.distill.sentences import Sentences
 from isoglot.spaces import IntVector
 
-__all__ = ["Shard", "read_shard", "shard_bounds", "shuffled_units"]
-
 #: Sentences of a shard, and words: 768 dimensions of so many words take 200 MB.
 SHARD_SENTENCES = 2048
 SHARD_WORDS = 65_536

@@ -22,8 +22,6 @@ from isoglot.progress import silent
 from isoglot.spaces import FloatMatrix, IntVector
 from isoglot.threads import available_threads, run_blocks
 
-__all__ = ["Examples", "SparseAdam", "X2Static", "contexts_of", "draw_examples", "keep_probabilities", "train_examples"]
-
 #: Of Adam, as everywhere.
 DECAYS = (0.9, 0.999)
 EPSILON = 1e-8

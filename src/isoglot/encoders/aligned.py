@@ -25,8 +25,6 @@ from isoglot.notebook import html_table
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["AlignedEncoder"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class AlignedEncoder:

@@ -11,8 +11,6 @@ from typing import Any
 from isoglot.spaces import FloatMatrix
 from isoglot.verified import keep_vectors, kept_vectors
 
-__all__ = ["VectorCache"]
-
 
 class VectorCache:
     """A folder of safetensors files, one for each shard of text."""

@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["model_card"]
-
 
 def model_card(languages: tuple[str, str], facts: Mapping[str, Any], *, one_route: bool, reason: str | None) -> str:
     """The text. `reason`: why sentence-transformers cannot load the folder; `one_route`: no language is needed there.

@@ -10,8 +10,6 @@ import numpy as np
 from isoglot.errors import InputError, ShapeError
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["WordVectors"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WordVectors:

@@ -25,8 +25,6 @@ from isoglot.notebook import html_table
 from isoglot.progress import Progress, silent, within
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["Encoder"]
-
 #: Tokens of a batch, padding included. On a CPU more does not pay, and less leaves the products too small.
 BATCH_TOKENS = 2048
 #: Sentences that are sorted by length together, and kept in one file of the cache.

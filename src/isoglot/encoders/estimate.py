@@ -10,8 +10,6 @@ import numpy as np
 
 from isoglot.encoders.encoder import Encoder
 
-__all__ = ["Estimate", "estimate_encoding"]
-
 #: Sentences that are encoded to see how long it takes.
 SAMPLE = 64
 

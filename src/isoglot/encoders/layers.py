@@ -16,8 +16,6 @@ import numpy as np
 from isoglot.errors import ConfigError
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["Combination", "Layers", "combine_layers", "parse_layers"]
-
 Combination = Literal["sum", "mean", "concatenate"]
 
 

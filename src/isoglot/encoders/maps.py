@@ -16,8 +16,6 @@ from isoglot.errors import ConfigError, FormatError, locating
 from isoglot.folders import FolderKind, Manifest
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["KIND", "LayerMaps", "Level", "is_aligned_folder", "read_alignments", "read_level", "read_maps"]
-
 KIND = FolderKind("isoglot-aligned-encoder", "an aligned encoder", "`isoglot contextual align`")
 #: More layers than any encoder has.
 _MOST_LAYERS = 1000

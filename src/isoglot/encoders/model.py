@@ -23,8 +23,6 @@ from isoglot.errors import ConfigError, FormatError, InputError, IsoglotError, M
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["DTYPES", "LoadedModel", "TokenMap", "check_native", "layer_stack", "load_masked_model", "quiet"]
-
 #: More than any encoder has.
 _MOST_LAYERS = 1000
 

@@ -11,8 +11,6 @@ from isoglot.errors import FormatError, InputError, OfflineError
 from isoglot.folders import FolderKind
 from isoglot.progress import Progress, silent
 
-__all__ = ["ENCODER_FOLDER", "find_model", "unreachable"]
-
 #: Folders with an encoder that we make from nothing.
 ENCODER_FOLDER = FolderKind("isoglot-encoder", "an encoder that Isoglot made", "`isoglot train`")
 

@@ -15,17 +15,6 @@ import numpy as np
 
 from isoglot.errors import ConfigError
 
-__all__ = [
-    "POOLINGS",
-    "SENTENCE_POOLINGS",
-    "Piece",
-    "Tokens",
-    "batches",
-    "check_pooling",
-    "sentence_pieces",
-    "word_pieces",
-]
-
 Pooling = Literal["first", "last", "mean"]
 POOLINGS = ("first", "last", "mean")
 SENTENCE_POOLINGS = ("mean", "cls")

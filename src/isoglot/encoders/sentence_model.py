@@ -21,8 +21,6 @@ from isoglot.encoders.maps import Level
 from isoglot.errors import MissingExtraError
 from isoglot.spaces import Normaliser
 
-__all__ = ["SentenceModel", "cannot_export", "same_route", "steps_of"]
-
 #: An affine step `x @ M + b`, or None for bringing rows to length one.
 Step = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]] | None
 

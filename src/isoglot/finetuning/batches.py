@@ -25,20 +25,6 @@ from isoglot.wordalign import WordLinks
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "Batch",
-    "Drawn",
-    "Encoded",
-    "PairBatch",
-    "Side",
-    "TextBatch",
-    "WordBatch",
-    "make_pair",
-    "make_side",
-    "side_of_rows",
-    "word_vectors",
-]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Side:

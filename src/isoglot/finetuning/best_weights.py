@@ -19,8 +19,6 @@ from isoglot.finetuning.settings import TrainingSettings
 if TYPE_CHECKING:
     from isoglot.finetuning.network import Network
 
-__all__ = ["BestWeights", "Evaluate", "step_seed"]
-
 #: Figures of the encoder as it is now; "semantic" is one by which weights are chosen.
 Evaluate = Callable[[Encoder], Mapping[str, float]]
 

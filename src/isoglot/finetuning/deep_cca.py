@@ -26,8 +26,6 @@ from isoglot.finetuning.transport.words import precision
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["canonical_correlations", "cca_loss", "released_cca_loss"]
-
 #: Ridges below this share of the mean variance would drown in the rounding of the variances.
 SMALLEST = 1e-10
 #: A side that varies by less does not vary: in single precision, its gradient would not be finite.

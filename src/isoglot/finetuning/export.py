@@ -12,8 +12,6 @@ from isoglot.errors import InputError, MissingExtraError
 from isoglot.files import part_name, remove_abandoned
 from isoglot.manifests import read_json_object
 
-__all__ = ["RUN", "RUN_FORMAT", "START", "check_export", "check_output", "save_encoder"]
-
 #: The subfolder with log and checkpoints of the run that made the folder.
 RUN = "training"
 #: In it, the encoder that a run began with if it was made for this run.

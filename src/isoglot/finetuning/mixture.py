@@ -18,8 +18,6 @@ from isoglot.finetuning.static_words import WordSampler
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 
-__all__ = ["Mixture", "Sources"]
-
 #: Tokens of a word at most: few have more, and one of them would pad a thousand others.
 _LONGEST_WORD = 32
 

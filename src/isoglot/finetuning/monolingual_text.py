@@ -23,8 +23,6 @@ from isoglot.finetuning.batches import Drawn, TextBatch, side_of_rows
 from isoglot.progress import Progress, silent
 from isoglot.text import open_lines
 
-__all__ = ["TextCorpus", "TextSampler", "open_text"]
-
 Rows = npt.NDArray[np.int64]
 
 #: Held out where nothing is said: this share of the lines, but no more than these.

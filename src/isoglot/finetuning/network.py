@@ -23,8 +23,6 @@ from isoglot.finetuning.objectives.base import EncodedBatch, Objective, Predicti
 from isoglot.finetuning.objectives.mlm import IGNORED, MLM, Masked, Vocabulary
 from isoglot.finetuning.settings import TrainingSettings
 
-__all__ = ["Network", "takes"]
-
 #: Where the head for masked tokens hangs.
 _HEADS = ("cls", "lm_head", "predictions")
 #: Into so many groups of like length a batch is split on a processor. Samplers put sentences of like length together

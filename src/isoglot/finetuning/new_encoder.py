@@ -21,8 +21,6 @@ from isoglot.finetuning.piece_vectors import piece_vectors
 from isoglot.progress import Progress, silent
 from isoglot.settings import check_settings
 
-__all__ = ["FreshEncoder", "make_encoder"]
-
 SPECIAL = {
     "pad_token": "[PAD]",
     "unk_token": "[UNK]",

@@ -27,8 +27,6 @@ from isoglot.text import ParallelText, open_lines, segmenter
 from isoglot.verified import digest_of_array
 from isoglot.wordalign import WordLinks, read_links, statistical_align, write_links
 
-__all__ = ["Corpus", "Sampler", "open_corpus"]
-
 Rows = npt.NDArray[np.int64]
 
 #: Batches whose sentences are sorted by length together: enough that sentences of a batch are alike, few enough that a

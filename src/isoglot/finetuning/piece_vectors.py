@@ -16,8 +16,6 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 from isoglot.wordvectors import Corpus, Training, train
 
-__all__ = ["piece_vectors", "pieces_of"]
-
 #: Lines that are split into pieces at once.
 _BLOCK = 10_000
 

@@ -19,18 +19,6 @@ from isoglot.finetuning.batches import Drawn
 from isoglot.finetuning.run_state import cannot_write, read_json, write_json
 from isoglot.opening import read_whole
 
-__all__ = [
-    "Guard",
-    "StepRecord",
-    "Stopped",
-    "Trained",
-    "begin_run",
-    "check_same_run",
-    "cut_log",
-    "interrupts",
-    "log_step",
-]
-
 #: Losses that a new one is compared with, and how many there must be for that.
 REMEMBERED, _ENOUGH = 50, 10
 #: What a run began with.

@@ -26,22 +26,6 @@ from isoglot.opening import check_regular
 if TYPE_CHECKING:
     from isoglot.finetuning.network import Network
 
-__all__ = [
-    "Best",
-    "RunState",
-    "cannot_write",
-    "check_room",
-    "latest_checkpoint",
-    "load_tensors",
-    "put_tensors",
-    "put_weights",
-    "read_json",
-    "run_tensors",
-    "save_checkpoint",
-    "save_tensors",
-    "write_json",
-]
-
 #: Checkpoints that stay: should the disk damage the newest, there is one more.
 KEPT = 2
 _TENSORS, _STATE, _SEAL = "tensors.safetensors", "state.json", "sha256"

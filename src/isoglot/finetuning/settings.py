@@ -18,8 +18,6 @@ from isoglot.settings import Limits, check_settings
 from isoglot.suggest import unknown
 from isoglot.wordalign import MODELS
 
-__all__ = ["Recipe", "TrainingSettings", "preset_settings", "read_recipe"]
-
 _LIMITS: Limits = {
     **dict.fromkeys(("batch", "accumulation", "max_length", "blocks"), "[1, inf)"),
     **dict.fromkeys(("epochs", "learning_rate"), "(0, inf)"),

@@ -16,8 +16,6 @@ from isoglot.errors import InputError, ShapeError
 from isoglot.finetuning.batches import Drawn, WordBatch, make_side
 from isoglot.spaces import Space
 
-__all__ = ["WordSampler"]
-
 
 class WordSampler:
     """Batches of words and their static vectors.

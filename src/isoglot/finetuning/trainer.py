@@ -47,8 +47,6 @@ from isoglot.finetuning.settings import TrainingSettings
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 
-__all__ = ["Trainer"]
-
 #: Adam keeps two averages of every weight, a checkpoint the weights too.
 _COPIES = 3
 

@@ -12,8 +12,6 @@ from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["Refined", "between", "refine"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Refined:

@@ -19,8 +19,6 @@ from isoglot.errors import ConfigError, ShapeError
 from isoglot.folders import FolderKind
 from isoglot.spaces import FloatMatrix, IntVector, Space
 
-__all__ = ["GAMMAS", "JointSpace"]
-
 #: Among which Wang et al. choose.
 GAMMAS = (0.7, 0.8, 0.9, 0.95)
 

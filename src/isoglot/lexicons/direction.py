@@ -14,8 +14,6 @@ from isoglot.errors import LexiconError
 if TYPE_CHECKING:
     from isoglot.lexicons.lexicon import Lexicon
 
-__all__ = ["check_direction"]
-
 #: The reversed lexicon must find this many times the pairs of the given one before it is called reversed ...
 _TIMES = 2
 #: ... and this share more than the pairs found as given, so that a few accidents among many right pairs do not count.

@@ -6,8 +6,6 @@ import numpy as np
 
 from isoglot.spaces import IntVector, Space
 
-__all__ = ["frequency_ranks"]
-
 
 def frequency_ranks(space: Space) -> IntVector:
     """Rank of each row, 0 for the most frequent word: by counts where there are any, else the row itself.

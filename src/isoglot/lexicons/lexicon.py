@@ -20,8 +20,6 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import LoadReport, Space
 from isoglot.text import write_lines
 
-__all__ = ["Lexicon"]
-
 _EXAMPLES = 8
 
 

@@ -20,8 +20,6 @@ from isoglot.errors import LexiconError
 from isoglot.spaces import LoadReport
 from isoglot.text import read_lines
 
-__all__ = ["read_pairs"]
-
 _NUMBER = re.compile(r"[-+]?(\d+([.]\d*)?|[.]\d+)([eE][-+]?\d+)?")
 _LARGEST_BAD_SHARE = 0.1
 #: What `read_lines` makes of bytes that are no text.

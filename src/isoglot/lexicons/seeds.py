@@ -15,8 +15,6 @@ from isoglot.lexicons.frequency import frequency_ranks
 from isoglot.lexicons.lexicon import Lexicon
 from isoglot.spaces import Space
 
-__all__ = ["identical_strings", "numerals"]
-
 
 def identical_strings(src: Space, tgt: Space, *, min_length: int = 1) -> Lexicon:
     """Words of at least `min_length` characters that both spaces hold, the most frequent in `src` first.

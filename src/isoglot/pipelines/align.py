@@ -19,8 +19,6 @@ from isoglot.pipelines.align_pair import align_pair, split_lexicon
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 
-__all__ = ["AnyLexicon", "AnySpace", "align", "as_lexicon", "as_space"]
-
 #: What can stand for a Space: itself, a file, a catalogue name, or a matrix whose rows have no words.
 AnySpace = Space | str | Path | npt.NDArray[Any]
 #: What can stand for a Lexicon: itself, a file, a catalogue name, pairs of words, or pairs of rows.

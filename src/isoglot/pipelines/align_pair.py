@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.aligned import AlignedSpaces, Reranker
+from isoglot.aligned import Aligned, Reranker
 from isoglot.aligners import Aligner
 from isoglot.errors import LexiconError
 from isoglot.lexicons import Coverage, Lexicon, check_direction
@@ -18,8 +18,6 @@ from isoglot.pipelines.small_data import few_pairs, few_words
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.tasks import Results, evaluate
-
-__all__ = ["PairOutcome", "align_pair", "split_lexicon"]
 
 #: As in Conneau et al. 2018: 5,000 frequent pairs to learn from, the next 1,500 words to test.
 SEEDS = 5000
@@ -30,7 +28,7 @@ HELD_OUT = 1500
 class PairOutcome:
     """What came out: the aligned spaces, figures (none without a test lexicon), coverage, seconds by step."""
 
-    aligned: AlignedSpaces
+    aligned: Aligned
     results: Results
     train: Lexicon | None
     test: Lexicon | None
@@ -124,7 +122,7 @@ def align_pair(
     seconds = {}
     started = time.perf_counter()
     alignment = aligner.fit(src, tgt, train, progress=progress, checkpoint=checkpoint)
-    aligned = AlignedSpaces.pair(alignment, src, tgt)
+    aligned = Aligned.pair(alignment, src, tgt)
     seconds["align"] = time.perf_counter() - started
     results = Results()
     search: dict[str, Any] = {"seed": aligner.seed, "threads": threads, "progress": progress}

@@ -43,8 +43,6 @@ from isoglot.tasks import bootstrap_intervals, percentile_interval, resampled_co
 from isoglot.text import ParallelText, segmenter as load_segmenter
 from isoglot.wordalign import WordLinks, check_links, link_words
 
-__all__ = ["audit_encoder", "expected_megabytes"]
-
 #: Sentences whose words compete in word matching.
 GROUP = 8
 #: Fewer pairs tell nothing: half of them would hardly fill a neighbourhood.

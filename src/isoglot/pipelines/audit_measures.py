@@ -15,16 +15,6 @@ from isoglot.encoders import WordVectors
 from isoglot.spaces import FloatMatrix, IntVector, unit_rows
 from isoglot.tasks import tatoeba
 
-__all__ = [
-    "NEIGHBOURS",
-    "SCORES",
-    "anisotropy",
-    "halved_retrieval",
-    "language_probe",
-    "retrieval_hits",
-    "word_matching",
-]
-
 #: Neighbours of CSLS and of hubness.
 NEIGHBOURS = 10
 SCORES = ("cosine", "csls")

@@ -10,8 +10,6 @@ from typing import Any
 import isoglot
 from isoglot.report import Report, audit_sections, write_report
 
-__all__ = ["Audit", "BestLayer", "Figure", "LayerAudit", "Retrieval", "write_audit_page"]
-
 #: P@1 from which on we call a space usable, and below which hardly cross-lingual.
 GOOD, POOR = 0.8, 0.2
 

@@ -22,8 +22,6 @@ from isoglot.resumable import kept, run_key
 from isoglot.spaces import Space
 from isoglot.tasks import Results, as_lexicon
 
-__all__ = ["Contender", "compare", "contenders"]
-
 #: Whatever names a lexicon: itself, a file or catalogue name, or pairs of words.
 GivenLexicon = Lexicon | str | Path | Iterable[tuple[str, str]]
 

@@ -12,8 +12,6 @@ from isoglot.small_tables import html_table, text_table
 from isoglot.suggest import unknown
 from isoglot.tasks import Result, bootstrap_intervals, p_text, paired_test
 
-__all__ = ["Comparison", "MethodRun", "Row", "comparison_of"]
-
 
 @dataclasses.dataclass(frozen=True)
 class MethodRun:

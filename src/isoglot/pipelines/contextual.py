@@ -21,15 +21,6 @@ from isoglot.tasks import Results, WmtSegment, content_words, rfeval, tatoeba, w
 from isoglot.text import ParallelText, segmenter as segmenter_named
 from isoglot.wordalign import WordLinks
 
-__all__ = [
-    "ContextualOutcome",
-    "align_and_test",
-    "held_out_words",
-    "judge_translations",
-    "search_sentences",
-    "split_text",
-]
-
 #: Lines to test on where nothing is said: this share, but no more than Tatoeba's usual thousand.
 SHARE, MOST = 0.2, 1000
 

@@ -22,14 +22,6 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import Content, FloatMatrix, IntVector, NativeWriter, Space, load_space, occurrence_name
 from isoglot.wordalign import MODELS, WordLinks, check_linking, check_links, link_words, statistical_align
 
-__all__ = [
-    "ContextualPairs",
-    "TokenisedPairs",
-    "extract_layers",
-    "extract_pairs",
-    "extract_to",
-]
-
 KIND = FolderKind("isoglot-contextual-pairs", "contextual pairs", "`isoglot contextual extract`", manifest="pairs.json")
 Sentences = Sequence[Sequence[str]]
 

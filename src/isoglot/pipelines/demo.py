@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from isoglot import catalogue
-from isoglot.aligned import ALIGNED_FOLDER as KIND, AlignedSpaces, Translation, translate
+from isoglot.aligned import ALIGNED_FOLDER as KIND, Aligned, Translation, translate
 from isoglot.aligners import Procrustes
 from isoglot.errors import OfflineError
 from isoglot.extras import require
@@ -19,8 +19,6 @@ from isoglot.report import DataSource, HubnessCounts, Report, count_hubs, draw_m
 from isoglot.simulate import simulate_pair
 from isoglot.spaces import Space
 from isoglot.tasks import Results
-
-__all__ = ["DemoOutcome", "run_demo"]
 
 _SHOWN = 20
 _FETCHED = ("vectors/en", "vectors/fr", "lexicon/en-fr")
@@ -153,7 +151,7 @@ def _write_page(path: Path, languages: _Languages, outcome: PairOutcome, progres
     progress("writing the report", 1, 1)
 
 
-def _hubs(aligned: AlignedSpaces, progress: Progress) -> list[HubnessCounts]:
+def _hubs(aligned: Aligned, progress: Progress) -> list[HubnessCounts]:
     """Hubs of the aligned spaces under plain cosine, and what CSLS makes of them."""
     source, target = aligned.names
     words = aligned.spaces[target].words

@@ -21,8 +21,6 @@ from isoglot.spaces import FloatMatrix, IntVector, Space
 from isoglot.text import ParallelText, segmenter as segmenter_named
 from isoglot.wordalign import WordLinks, check_links
 
-__all__ = ["align_encoder", "fit_alignment", "tokenise"]
-
 
 def tokenise(
     text: ParallelText,

@@ -43,8 +43,6 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.text import read_lines
 
-__all__ = ["Fine", "fine_tune", "open_sources", "open_texts", "prepare", "resume_recipe"]
-
 Watch = Callable[[StepRecord], None]
 
 

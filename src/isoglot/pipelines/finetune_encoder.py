@@ -15,8 +15,6 @@ from isoglot.pipelines.finetune import fine_tune, prepare
 from isoglot.pipelines.training_cost import Cost, estimate
 from isoglot.progress import Progress, silent
 
-__all__ = ["Finetuned", "finetune"]
-
 #: Figures that tell most, where they were measured.
 _SHOWN = ("retrieval", "retrieval csls", "semantic", "kept", "spread", "mlm")
 

@@ -14,8 +14,6 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.suggest import unknown
 
-__all__ = ["AS_IS", "OWN", "Induction", "check_inducer", "check_learner", "induce_dictionary"]
-
 #: No alignment at all: for vectors that share a space already.
 AS_IS = "as-is"
 #: What the vectors are called that a language is aligned with.

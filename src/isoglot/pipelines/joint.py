@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from isoglot.aligned import AlignedSpaces, induce
+from isoglot.aligned import Aligned, induce
 from isoglot.aligners import Aligner, Alignment
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError, InputError
@@ -27,20 +27,6 @@ from isoglot.suggest import choose
 from isoglot.tasks import Results, bli
 from isoglot.text import same_language
 from isoglot.wordvectors import Corpus, CorpusSettings, TextFile, Trained, Training, train_texts
-
-__all__ = [
-    "VARIANTS",
-    "JointJob",
-    "JointOutcome",
-    "Stages",
-    "check_directions",
-    "choose_gamma",
-    "joint_align",
-    "run_stages",
-    "space_of",
-    "split_tests",
-    "warnings_of",
-]
 
 Lexicons = Mapping[tuple[str, str], Lexicon]
 Tell = Callable[[str], None]
@@ -145,10 +131,10 @@ class JointOutcome:
     warnings: tuple[str, ...]
     info: Mapping[str, Any]
 
-    def aligned(self) -> AlignedSpaces:
+    def aligned(self) -> Aligned:
         """Each language's view: what `translate`, `lexicon` and `evaluate` take."""
         space = self.stages.last
-        return AlignedSpaces({lang: space.view(lang) for lang in space.langs}, self.stages.alignments, self.info)
+        return Aligned({lang: space.view(lang) for lang in space.langs}, self.stages.alignments, self.info)
 
     def save(self, folder: str | Path, *, dictionary: int = 0, progress: Progress = silent) -> None:
         """An aligned folder with the stages kept beside, in `joint/`.

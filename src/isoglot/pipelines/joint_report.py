@@ -13,8 +13,6 @@ from isoglot.errors import InputError
 from isoglot.joint import JointSpace
 from isoglot.report import Report, Section, kinds_section, table, write_report
 
-__all__ = ["JointLook", "look_at", "write_joint_page"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class JointLook:

@@ -17,8 +17,6 @@ from isoglot.folders import FolderKind
 from isoglot.lexicons import Lexicon
 from isoglot.spaces import Space
 
-__all__ = ["load"]
-
 _FOLDERS: tuple[tuple[FolderKind, Callable[..., Any]], ...] = (
     (ALIGNED_FOLDER, Aligned.load),
     (ALIGNED_ENCODER_FOLDER, AlignedEncoder.load),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-__all__ = ["PeakMemory"]
-
 
 class PeakMemory:
     """How much the process grew at most, by looking every few milliseconds; None where /proc does not tell."""

@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
-from isoglot.aligned import AlignedSpaces
+from isoglot.aligned import Aligned
 from isoglot.aligners import Aligner, Alignment, onto_target
 from isoglot.errors import ConfigError
 from isoglot.joint import between
@@ -21,8 +21,6 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.tasks import Result, Results, evaluate
 
-__all__ = ["PivotOutcome", "align_to_pivot", "languages_beside"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PivotOutcome:
@@ -31,7 +29,7 @@ class PivotOutcome:
     `direct`: P@1 of the same test words when two languages other than the pivot are aligned with each other.
     """
 
-    aligned: AlignedSpaces
+    aligned: Aligned
     results: Mapping[tuple[str, str], Results]
     direct: Mapping[tuple[str, str], Result]
     warnings: tuple[str, ...] = ()
@@ -111,11 +109,11 @@ def align_to_pivot(
     first = alignments[others[0], pivot]
     mapped = {pivot: first.transform(spaces[pivot], "tgt")}
     mapped.update({name: alignments[name, pivot].transform(spaces[name], "src") for name in others})
-    aligned = AlignedSpaces(
+    aligned = Aligned(
         mapped, alignments, {"method": aligner.method.name, "settings": dataclasses.asdict(aligner), "pivot": pivot}
     )
 
-    def measure(spaces: AlignedSpaces, pair: tuple[str, str], test: Lexicon) -> Results:
+    def measure(spaces: Aligned, pair: tuple[str, str], test: Lexicon) -> Results:
         return evaluate(spaces, test, source=pair[0], target=pair[1], score=score, progress=progress)
 
     results: dict[tuple[str, str], Results] = {}
@@ -131,7 +129,7 @@ def align_to_pivot(
         results[source, target] = measure(aligned, (source, target), test)
         if aligner.method.supervision != "unsupervised":
             direct_map = aligner.fit(spaces[source], spaces[target], train, progress=progress)
-            pair_spaces = AlignedSpaces.pair(direct_map, spaces[source], spaces[target])
+            pair_spaces = Aligned.pair(direct_map, spaces[source], spaces[target])
             direct[source, target] = measure(pair_spaces, (source, target), test)[0]
     for (source, target), figures in results.items():
         warnings += few_words(figures, where=f"from {source} to {target}")

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from isoglot.tasks import Result
 
-__all__ = ["few_pairs", "few_words"]
-
 #: Fewer pairs than dimensions leave directions of which a map learns nothing; below fifty a narrow space is luck too.
 _LEAST_PAIRS = 50
 #: With fewer test words a 95% interval is about .2 wide or wider.

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import isoglot
-from isoglot.aligned import AlignedSpaces, check_name
+from isoglot.aligned import Aligned, check_name
 from isoglot.aligners import Aligner, Alignment, aligner as named_aligner
 from isoglot.errors import ConfigError, IsoglotError, ShapeError
 from isoglot.files import remove_kept
@@ -35,8 +35,6 @@ from isoglot.resumable import earlier_record, keep_run, to_plain
 from isoglot.spaces import Space
 from isoglot.suggest import unknown
 
-__all__ = ["StaticAlignment", "align_static", "remove_work"]
-
 _FORMAT = "isoglot-static-aligned"
 _RECORD = "config.json"
 _ALIGNMENT, _CHOICE, _CHECKPOINT = "alignment", "choice.json", "induction.checkpoint"
@@ -48,7 +46,7 @@ class StaticAlignment:
     """All languages in the pivot's normalised space, and for each of the others what was chosen and why."""
 
     pivot: str
-    aligned: AlignedSpaces
+    aligned: Aligned
     choices: Mapping[str, StaticChoice]
     settings: Mapping[str, Any]
 
@@ -177,7 +175,7 @@ def align_static(
     progress(f"aligning to {pivot} (languages)", len(others), len(others))
     mapped = {pivot: alignments[others[0], pivot].transform(spaces[pivot], "tgt")}
     mapped.update({lang: alignments[lang, pivot].transform(spaces[lang], "src") for lang in others})
-    outcome = StaticAlignment(pivot, AlignedSpaces(mapped, alignments), choices, settings)
+    outcome = StaticAlignment(pivot, Aligned(mapped, alignments), choices, settings)
     info = {"method": f"{method.method.name}, where it helps", **outcome.record()}
     return dataclasses.replace(outcome, aligned=dataclasses.replace(outcome.aligned, info=info))
 

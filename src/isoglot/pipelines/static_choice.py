@@ -8,8 +8,6 @@ from typing import Any
 
 from isoglot.pipelines.induction import Induction
 
-__all__ = ["Figures", "StaticChoice"]
-
 Figures = Mapping[str, float | int | None]
 
 

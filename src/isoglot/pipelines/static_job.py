@@ -19,8 +19,6 @@ from isoglot.resumable import run_key
 from isoglot.spaces import IntVector, Space
 from isoglot.tasks import bli
 
-__all__ = ["BY_DICTIONARY", "CRITERIA", "MIN_PAIRS", "LanguageJob", "settings_of"]
-
 #: Criteria that can choose, and whether more of each is better.
 CRITERIA: Mapping[str, bool] = {"semantic": True, "structural": False, "dictionary": True}
 #: P@1 of induced pairs that the map has not seen. Only for pairs from other vectors: those that the vectors have found

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from isoglot.suggest import choose
 
-__all__ = ["SUITES", "Suite", "suite"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Suite:

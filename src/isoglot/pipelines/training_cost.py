@@ -9,8 +9,6 @@ from typing import Any
 
 from isoglot.pipelines.finetune import Fine
 
-__all__ = ["Cost", "duration", "estimate"]
-
 
 def estimate(fine: Fine) -> Cost:
     """Time a few real batches and count the rest."""

@@ -15,8 +15,6 @@ from isoglot.pipelines.encoder_alignment import tokenise
 from isoglot.spaces import FloatMatrix
 from isoglot.tasks import cbli, tatoeba
 
-__all__ = ["Evaluation"]
-
 
 class Evaluation:
     """Figures of an encoder on held out lines, as means over the pairs of languages.

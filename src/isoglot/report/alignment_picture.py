@@ -16,8 +16,6 @@ from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.report.labels import FONT, isolated, safe, shortened, text_width
 from isoglot.wordalign import WordLinks
 
-__all__ = ["LARGEST", "alignment_picture", "check_words"]
-
 #: Words of a sentence at most: beyond that a picture shows nothing and is megabytes large.
 LARGEST = 200
 #: Pixels: side of a cell, space around everything and between its parts.

@@ -22,8 +22,6 @@ from isoglot.report.provenance import DataSource, provenance_section
 from isoglot.report.tables import escape, percent
 from isoglot.tasks import Result
 
-__all__ = ["Report", "render_report", "write_report"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Report:

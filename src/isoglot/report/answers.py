@@ -9,8 +9,6 @@ from isoglot.report.page import Section
 from isoglot.report.tables import escape
 from isoglot.tasks import Result
 
-__all__ = ["answers_section"]
-
 
 def answers_section(result: Result, *, most: int = 3000) -> Section:
     """A table of the result's items, the most frequent words first, at most `most` of them."""

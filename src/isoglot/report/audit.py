@@ -9,8 +9,6 @@ from isoglot.report.page import Section
 from isoglot.report.plots import plot, whiskers
 from isoglot.report.tables import escape, percent, table
 
-__all__ = ["audit_sections"]
-
 #: Name, values of all layers (None where there is none), their intervals if any, colour and dash.
 Line = tuple[str, Sequence[float | None], Sequence[Sequence[float] | None] | None, str, str]
 

@@ -11,8 +11,6 @@ from isoglot.report.plots import plot
 from isoglot.report.tables import percent, table
 from isoglot.tasks import Result
 
-__all__ = ["bands_section"]
-
 
 def bands_section(result: Result, *, bands: int = 6) -> Section:
     """Bands of about equally many test words, by frequency rank. Takes a `bli` result over the full test set."""

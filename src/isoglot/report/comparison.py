@@ -10,8 +10,6 @@ from isoglot.report.plots import line, plot, whiskers
 from isoglot.report.tables import escape, percent, table
 from isoglot.tasks import p_text
 
-__all__ = ["comparison_section", "criteria_section"]
-
 
 def comparison_section(title: str, rows: Sequence[Mapping[str, Any]], metric: str) -> Section:
     """`rows`: records of a comparison (`label`, `supervision`, `mean`, `values`, `interval`, `spread`, `deviation`,

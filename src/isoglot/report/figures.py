@@ -10,8 +10,6 @@ from isoglot.report.plots import plot, whiskers
 from isoglot.report.tables import escape, percent, table
 from isoglot.tasks import Result
 
-__all__ = ["figures_section"]
-
 _COLOURS = ("--src", "--tgt", "--good", "--soft")
 _SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 

@@ -16,8 +16,6 @@ from isoglot.report.plots import plot
 from isoglot.report.tables import escape, percent, table
 from isoglot.spaces import IntVector
 
-__all__ = ["HubnessCounts", "count_hubs", "hubness_section"]
-
 _COLOURS = ("--src", "--tgt", "--good", "--soft")
 
 

@@ -13,8 +13,6 @@ from isoglot.report.page import Section
 from isoglot.report.plots import plot, whiskers
 from isoglot.report.tables import escape, percent, table
 
-__all__ = ["ablation_section", "kinds_section"]
-
 _COLOURS = ("--src", "--tgt", "--good", "--bad")
 
 

@@ -9,8 +9,6 @@ import html
 import re
 import unicodedata
 
-__all__ = ["FONT", "isolated", "safe", "shortened", "text_width"]
-
 #: Size of letters in pixels.
 FONT = 13
 

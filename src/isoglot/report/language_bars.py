@@ -12,8 +12,6 @@ from isoglot.report.page import Section
 from isoglot.report.plots import plot
 from isoglot.report.tables import Table, escape, percent, table
 
-__all__ = ["language_bars", "table_section", "write_table_page"]
-
 _COLOURS = ("--line", "--src", "--tgt", "--good", "--bad", "--text")
 
 

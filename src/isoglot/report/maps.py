@@ -16,8 +16,6 @@ from isoglot.report.plots import plot
 from isoglot.report.tables import escape
 from isoglot.spaces import FloatMatrix, Space
 
-__all__ = ["LanguageMap", "draw_map", "maps_section"]
-
 # Labels are placed for a plot of this many pixels, the narrowest the page shows; wider ones only gain room.
 _WIDTH, _HEIGHT = 330, 400
 _LABELS = 24

@@ -10,8 +10,6 @@ from importlib import resources
 from isoglot.report.plots import plotly_script
 from isoglot.report.tables import escape
 
-__all__ = ["Section", "render_page"]
-
 # The browser itself refuses whatever would load from elsewhere.
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"

@@ -8,8 +8,6 @@ from isoglot.errors import ConfigError
 from isoglot.files import atomic_path, check_writable
 from isoglot.report.labels import safe
 
-__all__ = ["ENDINGS", "check_picture", "write_picture"]
-
 #: What a picture's name may end with.
 ENDINGS = (".svg", ".html")
 

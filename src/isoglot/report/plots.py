@@ -13,8 +13,6 @@ from typing import Any
 from isoglot.errors import MissingExtraError
 from isoglot.report.tables import escape
 
-__all__ = ["line", "plot", "plotly_script", "whiskers"]
-
 
 def plot(
     traces: Sequence[dict[str, Any]], layout: dict[str, Any], *, label: str, height: int = 360, zoom: bool = False

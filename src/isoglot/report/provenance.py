@@ -9,8 +9,6 @@ from typing import Any
 from isoglot.report.page import Section
 from isoglot.report.tables import escape, table
 
-__all__ = ["DataSource", "provenance_section"]
-
 
 @dataclasses.dataclass(frozen=True)
 class DataSource:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-__all__ = ["Table", "decimals", "escape", "percent", "table"]
-
 #: Head and rows, as texts.
 Table = tuple[list[str], list[list[str]]]
 

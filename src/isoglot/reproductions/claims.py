@@ -10,8 +10,6 @@ from typing import Any
 
 from isoglot.report import Table
 
-__all__ = ["Claim", "claim_table", "difference_text", "run_interval"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Claim:

@@ -9,8 +9,6 @@ from isoglot.resumable import run_key
 from isoglot.tasks import Result
 from isoglot.text import ParallelText
 
-__all__ = ["Figure", "figures_of", "slug", "text_key"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Figure:

@@ -16,8 +16,6 @@ from numba import njit
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-__all__ = ["CHUNK", "insert", "lowest_bit", "scan_tile"]
-
 #: Columns compared at once. Tiles and column arrays are padded to a multiple of it.
 CHUNK = 64
 _LANES = 8

@@ -21,8 +21,6 @@ from numba.core import cgutils, types
 from numba.core.codegen import get_host_cpu_features
 from numba.extending import intrinsic
 
-__all__ = ["MICROKERNELS", "Microkernel", "emit", "fastest", "micro"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Microkernel:

@@ -13,8 +13,6 @@ from numba import njit
 from isoglot.retrieval._exact_scan import insert, lowest_bit
 from isoglot.retrieval._int8_micro import micro
 
-__all__ = ["scan_panels"]
-
 
 @njit(inline="always")
 def _add_saturating(total: Any, bias: Any, low: Any) -> Any:

@@ -16,8 +16,6 @@ from isoglot.retrieval._exact_scan import insert
 from isoglot.retrieval._rows import Bias, Candidates, Found, UnitRows
 from isoglot.threads import run_blocks
 
-__all__ = ["best_of_candidates"]
-
 _BLOCK = 4096
 
 

@@ -11,8 +11,6 @@ import numpy.typing as npt
 
 from isoglot.errors import InputError, ShapeError
 
-__all__ = ["Bias", "Candidates", "Found", "UnitRows", "mean_row", "padded_length"]
-
 Bias = npt.NDArray[np.float32]
 Candidates = npt.NDArray[np.int32]  # (n, c), -1 marks an empty place
 Found = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]

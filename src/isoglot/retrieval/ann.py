@@ -20,8 +20,6 @@ from isoglot.retrieval._rows import Bias, Found, UnitRows
 from isoglot.retrieval.exact import ExactBackend
 from isoglot.threads import limit_blas
 
-__all__ = ["FaissBackend", "UsearchBackend"]
-
 Block = npt.NDArray[np.float32]
 
 #: Candidates per asked neighbour.

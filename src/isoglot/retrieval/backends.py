@@ -14,8 +14,6 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import Bias, Found, UnitRows
 from isoglot.suggest import unknown
 
-__all__ = ["BACKENDS", "Backend", "BackendStatus", "available_backends", "check_backend", "make_backend"]
-
 BACKENDS = ("auto", "exact", "int8", "faiss", "usearch")
 
 _CLASSES = {

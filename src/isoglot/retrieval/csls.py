@@ -17,8 +17,6 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import UnitRows
 from isoglot.retrieval.backends import Backend
 
-__all__ = ["mean_of_nearest", "means_of_nearest"]
-
 Means = npt.NDArray[np.float32]
 
 

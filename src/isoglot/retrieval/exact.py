@@ -17,8 +17,6 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import Bias, Candidates, Found, UnitRows, padded_length
 from isoglot.threads import run_blocks
 
-__all__ = ["ExactBackend", "merge_columns"]
-
 #: Measured best: 2 MB of scores stay in the second and third level caches, and 512 rows pay for packing the columns.
 _ROWS, _COLUMNS = 512, 1024
 #: Neighbours kept beyond k, so that the final scoring in double precision settles what float32 rounding left open.

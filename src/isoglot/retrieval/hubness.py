@@ -10,8 +10,6 @@ import numpy.typing as npt
 from isoglot.errors import InputError
 from isoglot.retrieval.neighbours import Neighbours
 
-__all__ = ["Hubness", "hubness"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Hubness:

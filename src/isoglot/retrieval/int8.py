@@ -23,8 +23,6 @@ from isoglot.retrieval._rows import Bias, Candidates, Found, UnitRows
 from isoglot.retrieval.exact import ExactBackend, merge_columns
 from isoglot.threads import run_blocks
 
-__all__ = ["Int8Backend"]
-
 #: Queries in a block: their codes (some 150 KB for 300 dimensions) stay in the second level cache.
 _ROWS = 240
 #: Candidates kept beyond k, to be re-ranked exactly: this many, and k more, because what decides whether rounding

@@ -19,8 +19,6 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import UnitRows, padded_length
 from isoglot.threads import run_blocks
 
-__all__ = ["log_normalisers"]
-
 #: Up to here exp(-2 beta) does not vanish in single precision, where the exponential is many times faster.
 _SINGLE_PRECISION = 40.0
 _ROWS, _COLUMNS = 512, 1024

@@ -9,8 +9,6 @@ import numpy.typing as npt
 
 from isoglot.errors import ShapeError
 
-__all__ = ["MutualPairs", "Neighbours"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Neighbours:

@@ -23,8 +23,6 @@ from isoglot.retrieval.neighbours import MutualPairs, Neighbours
 from isoglot.suggest import unknown
 from isoglot.threads import available_threads
 
-__all__ = ["EUCLIDEAN_SCORES", "SCORES", "Retriever", "check_score"]
-
 #: The scores that go by distance: for spaces of few dimensions, where lengths tell as much as directions.
 EUCLIDEAN_SCORES = ("euclidean", "csls-euclidean")
 SCORES = ("cosine", "csls", "inverted_softmax", *EUCLIDEAN_SCORES)

@@ -19,8 +19,6 @@ from isoglot.errors import ConfigError, InputError, MissingExtraError
 from isoglot.progress import Progress, silent
 from isoglot.threads import few_threads
 
-__all__ = ["simulate_encoder"]
-
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 #: Share of a language's words, the most frequent ones, that are one token; the others are two or more.
 WHOLE = 0.75

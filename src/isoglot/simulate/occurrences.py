@@ -27,8 +27,6 @@ from isoglot.lexicons import Lexicon
 from isoglot.simulate.pair import random_rotation
 from isoglot.spaces import FloatMatrix, IntVector, Space
 
-__all__ = ["Occurrences", "SimulatedOccurrences", "simulate_occurrences"]
-
 #: Angle in radians, and length, that t adds to a group's own movement for every step above 1.
 TURN, SHIFT = 0.1, 0.2
 #: Means of words lie between minus and plus this in every dimension.

@@ -17,8 +17,6 @@ from isoglot.lexicons import Lexicon
 from isoglot.simulate.words import NORTHERN, SOUTHERN, Phonology, invent_names, invent_words
 from isoglot.spaces import FloatMatrix, IntVector, Space
 
-__all__ = ["SimulatedPair", "random_rotation", "simulate_pair"]
-
 
 @dataclasses.dataclass(frozen=True)
 class SimulatedPair:

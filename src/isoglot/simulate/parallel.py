@@ -20,8 +20,6 @@ from isoglot.simulate.words import NORTHERN, SOUTHERN, Phonology, invent_words
 from isoglot.text import ParallelText
 from isoglot.wordalign import WordLinks, write_links
 
-__all__ = ["SimulatedParallel", "simulate_parallel"]
-
 #: Small words of each language that the other has no word for.
 SMALL_WORDS = 4
 

@@ -10,8 +10,6 @@ import numpy as np
 from isoglot.lexicons import Lexicon
 from isoglot.simulate.words import NORTHERN, SOUTHERN, invent_names, invent_words
 
-__all__ = ["SimulatedTexts", "simulate_texts"]
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SimulatedTexts:

@@ -7,8 +7,6 @@ import itertools
 
 import numpy as np
 
-__all__ = ["NORTHERN", "SOUTHERN", "Phonology", "invent_names", "invent_words"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Phonology:

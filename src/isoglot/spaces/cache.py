@@ -35,8 +35,6 @@ from isoglot.spaces.space import FloatMatrix
 from isoglot.spaces.subwords import SubwordTable
 from isoglot.verified import find_damage, seal, stat_of, unchanged
 
-__all__ = ["CacheFailure", "CacheSink", "SpaceCache"]
-
 _LONGEST_REPORT = 8000
 
 

@@ -26,8 +26,6 @@ from isoglot.spaces.space import Space
 from isoglot.suggest import hint
 from isoglot.threads import available_threads
 
-__all__ = ["FORMATS", "Format", "find_format", "load_space", "output_format", "save_space"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Format:

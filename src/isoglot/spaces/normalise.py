@@ -27,8 +27,6 @@ from isoglot.errors import ConfigError, ShapeError
 from isoglot.spaces.space import FloatMatrix
 from isoglot.suggest import unknown
 
-__all__ = ["STEPS", "Normaliser", "parse_steps", "unit_rows"]
-
 #: Steps and whether each takes a number after a colon.
 STEPS: Mapping[str, bool] = {
     "unit": False,

@@ -11,8 +11,6 @@ from typing import NamedTuple
 
 from isoglot.errors import InputError
 
-__all__ = ["Occurrence", "occurrence_name", "parse_occurrence"]
-
 # Only numbers follow the "@" that counts, so it is the last. They have no leading zeros: two names of one occurrence
 # would be two entries of a Space.
 _NAME = re.compile(r"(.+)@(0|[1-9][0-9]{0,17}):(0|[1-9][0-9]{0,17})", re.DOTALL)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 
-__all__ = ["LoadReport"]
-
 
 @dataclasses.dataclass
 class LoadReport:

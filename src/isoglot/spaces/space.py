@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from isoglot.spaces.report import LoadReport
     from isoglot.spaces.subwords import SubwordTable
 
-__all__ = ["FloatMatrix", "IntVector", "Space"]
-
 FloatMatrix = npt.NDArray[np.float32]
 IntVector = npt.NDArray[np.int64]
 

@@ -13,8 +13,6 @@ import numpy.typing as npt
 
 from isoglot.errors import FormatError
 
-__all__ = ["END_OF_SENTENCE", "SubwordTable", "fasttext_hash", "ngrams"]
-
 #: fastText's word for a line end; the only word without n-grams.
 END_OF_SENTENCE = "</s>"
 

@@ -14,8 +14,6 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["BLANK", "GOOD", "IRREGULAR", "gather_words", "parse_lines"]
-
 GOOD = 0
 IRREGULAR = 1
 BLANK = 2

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from isoglot.tasks.resampling import resampled_counts
 
-__all__ = ["METRICS", "Figures", "correlate", "weighted_pearson"]
-
 METRICS = ("Pearson", "Kendall")
 #: Kendall's tau compares all pairs; with more items than this, a thousand resamples of it take minutes.
 _MOST_RESAMPLED = 5000

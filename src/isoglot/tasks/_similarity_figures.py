@@ -8,8 +8,6 @@ import numpy.typing as npt
 from isoglot.tasks._correlations import Figures, weighted_pearson
 from isoglot.tasks.resampling import resampled_counts
 
-__all__ = ["METRICS", "similarity_figures"]
-
 METRICS = ("harmonic", "Pearson", "Spearman")
 
 Vector = npt.NDArray[np.float64]

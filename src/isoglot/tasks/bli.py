@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from isoglot.aligned import RerankedRetriever
     from isoglot.retrieval import Retriever
 
-__all__ = ["MRR_DEPTH", "bli", "checked_depths"]
-
 #: Gold targets further down than this add nothing to the mean reciprocal rank (each would add less than .01).
 MRR_DEPTH = 100
 

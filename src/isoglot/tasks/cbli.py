@@ -23,8 +23,6 @@ from isoglot.tasks.resampling import checked_repeats
 from isoglot.tasks.result import Results
 from isoglot.tasks.significance import ItemFigure, means_of_items
 
-__all__ = ["cbli"]
-
 
 @task("cbli", "translation of words in their sentences")
 def cbli(

@@ -16,16 +16,14 @@ from isoglot.tasks.registry import named_task
 from isoglot.tasks.result import Results
 
 if TYPE_CHECKING:
-    from isoglot.aligned import AlignedSpaces
+    from isoglot.aligned import Aligned
 
-__all__ = ["as_lexicon", "evaluate"]
-
-#: Settings of `AlignedSpaces.retriever`, which keeps what it has computed once.
+#: Settings of `Aligned.retriever`, which keeps what it has computed once.
 _SEARCH = ("score", "neighbourhood", "backend")
 
 
 def evaluate(
-    aligned: AlignedSpaces | tuple[Space, Space],
+    aligned: Aligned | tuple[Space, Space],
     test: Any,
     *,
     task: str = "bli",

@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 from isoglot.plugins import Registry
 from isoglot.tasks.result import Results
 
-__all__ = ["named_task", "task", "tasks"]
-
 F = TypeVar("F", bound=Callable[..., Results])
 
 _TASKS: Registry[Callable[..., Results]] = Registry("task", "isoglot.tasks", "isoglot.tasks")

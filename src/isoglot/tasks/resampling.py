@@ -12,8 +12,6 @@ import numpy.typing as npt
 
 from isoglot.errors import ConfigError
 
-__all__ = ["checked_repeats", "percentile_interval", "resampled_counts"]
-
 # Counts held at once; 4 million float64 are 32 MB.
 _BLOCK = 1 << 22
 _LEVEL = 0.95

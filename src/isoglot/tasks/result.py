@@ -9,8 +9,6 @@ from typing import Any, SupportsIndex, overload
 from isoglot.small_tables import html_table, text_table
 from isoglot.suggest import unknown
 
-__all__ = ["Result", "Results"]
-
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Result:

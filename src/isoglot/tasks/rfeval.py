@@ -24,8 +24,6 @@ from isoglot.tasks.registry import task
 from isoglot.tasks.resampling import checked_repeats, percentile_interval
 from isoglot.tasks.result import Result, Results
 
-__all__ = ["GROUND_COSTS", "content_words", "rfeval", "word_mover_scores"]
-
 GROUND_COSTS = ("sqeuclidean", "euclidean")
 
 Vector = npt.NDArray[np.float64]

@@ -18,8 +18,6 @@ from isoglot.errors import InputError
 from isoglot.tasks.resampling import checked_repeats
 from isoglot.tasks.result import Result, Results
 
-__all__ = ["ItemFigure", "PairedTest", "bootstrap_intervals", "means_of_items", "p_text", "paired_test"]
-
 # Resampled values held at once; 4 million float64 are 32 MB.
 _BLOCK = 1 << 22
 

@@ -32,8 +32,6 @@ from isoglot.tasks.similarity_sets import WordPair
 if TYPE_CHECKING:
     from isoglot.encoders import Encoder
 
-__all__ = ["encode_words", "similarity"]
-
 #: Digits of a cosine: pairs that are equal on paper must tie, whatever the order of additions was.
 _DIGITS = 9
 

@@ -18,8 +18,6 @@ from isoglot.errors import ConfigError, FormatError, InputError, MissingExtraErr
 from isoglot.suggest import choose
 from isoglot.text import read_lines
 
-__all__ = ["SIMILARITY_SETS", "WordPair", "read_similarity", "similarity_set"]
-
 #: English sets, with their file among gensim's test data.
 SIMILARITY_SETS = {"simlex-999": "simlex999.txt", "wordsim-353": "wordsim353.tsv"}
 

@@ -25,8 +25,6 @@ from isoglot.tasks.resampling import checked_repeats
 from isoglot.tasks.result import Results
 from isoglot.tasks.significance import ItemFigure, means_of_items
 
-__all__ = ["TATOEBA_SCORES", "tatoeba"]
-
 TATOEBA_SCORES = ("cosine", "margin", "csls")
 #: Scores held at once; 4 million float64 are 32 MB.
 _BLOCK = 1 << 22

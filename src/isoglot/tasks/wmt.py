@@ -19,8 +19,6 @@ from pathlib import Path
 from isoglot.errors import FormatError, InputError
 from isoglot.text import read_lines
 
-__all__ = ["WmtSegment", "read_wmt"]
-
 _COLUMNS = ("LP", "DATA", "SYSTEM", "SID", "HUMAN")
 
 

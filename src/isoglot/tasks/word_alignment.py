@@ -22,8 +22,6 @@ from isoglot.tasks.resampling import checked_repeats, percentile_interval, resam
 from isoglot.tasks.result import Result, Results
 from isoglot.wordalign import WordLinks
 
-__all__ = ["word_alignment"]
-
 #: What is counted in a sentence: |A|, |S|, |P|, |A & S|, |A & P|.
 _COUNTS = ("found", "sure", "possible", "found_sure", "found_possible")
 _METRICS = ("F1", "precision", "recall", "AER")

@@ -14,8 +14,6 @@ from pathlib import Path
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.text.lines import read_lines, write_lines
 
-__all__ = ["LabelledSentence", "read_conll", "write_conll"]
-
 # Only spaces and tabs separate columns: a non-breaking space is often part of a word ("10 000").
 _BLANKS = re.compile(r"[ \t]+")
 _SPAN_LABEL = re.compile(r"O|[BIELMSU]-\S+")

@@ -8,8 +8,6 @@ import math
 from collections.abc import Mapping
 from heapq import nlargest
 
-__all__ = ["Overlap", "overlap", "same_language"]
-
 #: How many words stand for a language, and how many running words a judgement needs.
 _WORDS = 100
 _LEAST_TOKENS = 100

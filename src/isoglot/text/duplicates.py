@@ -8,8 +8,6 @@ from hashlib import blake2b
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SeenLines"]
-
 
 class SeenLines:
     """Remembers lines by their hashes, for 8 bytes each, and twice that while runs are merged.

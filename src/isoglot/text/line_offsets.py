@@ -22,8 +22,6 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import LONGEST_LINE, compression_of
 from isoglot.text.lines import not_utf8, read_lines, read_text
 
-__all__ = ["TextLines", "open_lines"]
-
 _BLOCK = 1 << 24
 _PORTION = 1 << 16
 _MARK = b"\xef\xbb\xbf"

@@ -18,8 +18,6 @@ from isoglot.opening import is_web_page
 from isoglot.progress import Progress, silent
 from isoglot.spaces import LONGEST_LINE, ByteSource, LoadReport, open_for_writing
 
-__all__ = ["not_utf8", "read_lines", "read_text", "write_lines"]
-
 #: Byte order marks. UTF-32 comes first, as its little-endian mark begins with that of UTF-16.
 _MARKS = {
     codecs.BOM_UTF32_LE: "utf-32-le",

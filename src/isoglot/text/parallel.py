@@ -10,8 +10,6 @@ from isoglot.errors import FormatError, InputError
 from isoglot.strings import check_list
 from isoglot.text.lines import read_lines, write_lines
 
-__all__ = ["ParallelText"]
-
 
 @dataclasses.dataclass(frozen=True)
 class ParallelText:

@@ -24,8 +24,6 @@ from isoglot.text.duplicates import SeenLines
 from isoglot.text.lines import read_text
 from isoglot.text.segmenters import Segment, segmenter, sentence_splitter
 
-__all__ = ["REASONS", "TextReport", "TextSettings", "lower_case", "prepare"]
-
 #: Why a sentence is dropped, in the order in which we look.
 REASONS = ("blank", "long token", "too short", "too long", "few letters", "repeated")
 

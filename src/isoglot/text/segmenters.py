@@ -18,8 +18,6 @@ from isoglot.errors import ConfigError
 from isoglot.extras import require
 from isoglot.suggest import choose
 
-__all__ = ["SEGMENTERS", "Segment", "segmenter", "sentence_splitter"]
-
 #: Takes a line, gives its words: none is empty, none holds a blank.
 Segment = Callable[[str], list[str]]
 #: Takes lines, gives their sentences in order; a blank line gives one empty sentence.

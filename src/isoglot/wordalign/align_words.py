@@ -15,8 +15,6 @@ from isoglot.wordalign.links import Sentence, WordLinks
 from isoglot.wordalign.similarity import METHODS
 from isoglot.wordalign.statistical import statistical_align
 
-__all__ = ["align_words"]
-
 
 def align_words(
     src: Sentence | Sequence[Sentence],

@@ -25,8 +25,6 @@ from isoglot.wordalign.links import WordLinks
 from isoglot.wordalign.similarity import METHODS, word_align, word_scores
 from isoglot.wordalign.statistical import MODELS
 
-__all__ = ["check_linking", "link_text", "link_words", "pair_scores"]
-
 Sentences = Sequence[Sequence[str]]
 
 

@@ -21,8 +21,6 @@ from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.notebook import html_table
 from isoglot.text import read_lines, write_lines
 
-__all__ = ["Sentence", "WordLinks", "check_links", "link_lines", "read_links", "write_links"]
-
 Link = tuple[int, int]
 #: As text, whose words are separated by spaces, or as a list of words.
 Sentence = str | Sequence[str]

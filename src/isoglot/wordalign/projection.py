@@ -16,8 +16,6 @@ from isoglot.errors import ConfigError, InputError
 from isoglot.text import LabelledSentence
 from isoglot.wordalign.links import WordLinks, check_links
 
-__all__ = ["ProjectedSpan", "Projection", "label_scheme", "label_spans", "project_labels", "project_text"]
-
 Range = tuple[int, int]
 
 SCHEMES = ("auto", "bio", "plain")

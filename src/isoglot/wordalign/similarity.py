@@ -30,19 +30,6 @@ from isoglot.wordalign.transport import (
     word_ot_plan,
 )
 
-__all__ = [
-    "METHODS",
-    "WordAlignMethod",
-    "argmax_union",
-    "grow_diag_final_and",
-    "intersection",
-    "itermax",
-    "match",
-    "softmax",
-    "word_align",
-    "word_scores",
-]
-
 Matrix = npt.NDArray[np.floating[Any]]
 IntVector = npt.NDArray[np.int64]
 

@@ -25,8 +25,6 @@ from isoglot.text import write_lines
 from isoglot.wordalign.links import WordLinks, read_links
 from isoglot.wordalign.symmetrise import check_symmetrisation, symmetrise as merge
 
-__all__ = ["MODELS", "StatisticalModel", "statistical_align"]
-
 Sentences = list[list[str]]
 Directed = list[set[tuple[int, int]]]
 

@@ -13,8 +13,6 @@ from collections.abc import Collection
 from isoglot.errors import InputError
 from isoglot.suggest import choose
 
-__all__ = ["SYMMETRISATIONS", "symmetrise"]
-
 Link = tuple[int, int]
 
 #: Name and what it does.

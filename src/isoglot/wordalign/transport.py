@@ -21,16 +21,6 @@ from isoglot.aligners import load_pot, transport_plan
 from isoglot.errors import ConfigError
 from isoglot.wordalign.links import WordLinks
 
-__all__ = [
-    "similarity_plan",
-    "transport",
-    "unbalanced_plan",
-    "unbalanced_similarity_plan",
-    "unbalanced_transport",
-    "word_ot",
-    "word_ot_plan",
-]
-
 Matrix = npt.NDArray[np.floating[Any]]
 Double = npt.NDArray[np.float64]
 

@@ -36,8 +36,6 @@ from isoglot.wordvectors.steps import (
     step,
 )
 
-__all__ = ["train_cbow", "train_subwords", "train_words"]
-
 
 @njit(**OPTIONS)
 def train_words(

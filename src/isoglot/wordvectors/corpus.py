@@ -31,8 +31,6 @@ from isoglot.settings import check_settings
 from isoglot.spaces import IntVector
 from isoglot.text import lower_case, read_text, segmenter
 
-__all__ = ["LONGEST_LINE", "Corpus", "CorpusSettings", "TextFile"]
-
 #: Longer lines are cut into pieces of this many words, as fastText does.
 LONGEST_LINE = 1024
 

@@ -10,20 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = [
-    "OPTIONS",
-    "alias_table",
-    "below",
-    "best_translation",
-    "draw_targets",
-    "fill",
-    "gather",
-    "meet",
-    "meet_many",
-    "scatter",
-    "step",
-]
-
 OPTIONS: dict[str, Any] = {"nogil": True, "cache": True, "fastmath": True, "boundscheck": False}
 
 

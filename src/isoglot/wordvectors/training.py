@@ -24,8 +24,6 @@ from isoglot.threads import available_threads, run_blocks
 from isoglot.verified import digest_of_array
 from isoglot.wordvectors.corpus import Corpus
 
-__all__ = ["Training", "Translations", "train", "training_key"]
-
 #: Lines a worker takes at once; the learning rate and the randomness are set anew for each such block.
 _BLOCK = 250
 #: Lines that stay together when an epoch's order is drawn: neighbours on disk, and of one language.

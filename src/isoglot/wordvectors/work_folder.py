@@ -19,8 +19,6 @@ from isoglot.verified import keep_vectors, kept_vectors
 from isoglot.wordvectors.corpus import LONGEST_LINE, Corpus, CorpusSettings, TextFile
 from isoglot.wordvectors.training import Training, Translations, train, training_key
 
-__all__ = ["Cost", "Trained", "estimate", "remove_work", "train_texts", "translations_of"]
-
 Lexicons = Mapping[tuple[str, str], Lexicon]
 _CORPUS, _VECTORS, _STATE = "corpus", "vectors.safetensors", "training.checkpoint"
 _SAMPLE_WORDS = 200_000

@@ -17,8 +17,6 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 from isoglot.threads import few_threads, import_torch
 
-__all__ = ["SCHEDULES", "Adversary", "Schedule"]
-
 #: The input dropout, the label smoothing, the slope of the rectifiers and the pull to orthogonality of the paper.
 DROPOUT, SMOOTHING, SLOPE, ORTHOGONALITY = 0.1, 0.1, 0.2, 0.001
 

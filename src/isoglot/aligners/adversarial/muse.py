@@ -27,8 +27,6 @@ from isoglot.retrieval import EUCLIDEAN_SCORES
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["Muse", "distribution_start", "grid_start", "principal_start"]
-
 STARTS = ("distribution", "principal", "grid", "adversarial")
 #: Angles of the grid start, each with and without a reflection, and the most frequent words it tries them on.
 GRID_ANGLES, GRID_WORDS = 72, 1_000

@@ -16,8 +16,6 @@ from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["CCA", "cca"]
-
 Floats = npt.NDArray[np.float64]
 
 

@@ -13,8 +13,6 @@ import numpy as np
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 
-__all__ = ["GBDD"]
-
 
 @method(
     "gbdd",

@@ -7,8 +7,6 @@ import dataclasses
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 
-__all__ = ["Identity"]
-
 
 @method(
     "identity",

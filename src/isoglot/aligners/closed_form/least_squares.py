@@ -15,8 +15,6 @@ from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["LeastSquares", "choose_ridge", "least_squares"]
-
 
 @method(
     "least-squares",

@@ -16,8 +16,6 @@ from isoglot.errors import ConfigError
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["MappingSteps", "map_in_steps", "whitening"]
-
 Floats = npt.NDArray[np.float64]
 Dewhiten = Literal["none", "src", "tgt"]
 

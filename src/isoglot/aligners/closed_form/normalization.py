@@ -14,8 +14,6 @@ from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["Normalization", "standardise"]
-
 
 @method(
     "normalization",

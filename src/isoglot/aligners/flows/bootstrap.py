@@ -26,8 +26,6 @@ from isoglot.retrieval import Retriever
 from isoglot.settings import Limits
 from isoglot.spaces import IntVector
 
-__all__ = ["Bootstrap"]
-
 CHOICES = {"of": ("gan-realnvp", "muse"), "constraint": ("cross-correlation", "graph-structure", "procrustes")}
 #: Fewer pairs than this teach nothing, so the rounds end.
 LEAST_PAIRS = 10

@@ -30,8 +30,6 @@ from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 from isoglot.threads import few_threads, import_torch
 
-__all__ = ["DemaBWE", "mixture_loss", "word_weights"]
-
 LOOKS = 4
 
 

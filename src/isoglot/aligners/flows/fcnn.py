@@ -17,8 +17,6 @@ from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 from isoglot.threads import import_torch
 
-__all__ = ["FCNN", "NetworkAlignment"]
-
 
 @method(
     "fcnn",

@@ -19,8 +19,6 @@ from isoglot.threads import import_torch
 if TYPE_CHECKING:
     from isoglot.aligners.flows.networks.stacks import FlowPair
 
-__all__ = ["FlowAlignment", "import_flow"]
-
 
 def import_flow() -> Any:
     """The module of flows, or an error that says what to install."""

@@ -24,8 +24,6 @@ from isoglot.errors import ConfigError
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["Adversarial", "GanRealNVP", "collapsed", "early_stop"]
-
 #: A map whose words lie closer together than this share of the target's spread, or further apart than the inverse.
 COLLAPSED = 0.2
 

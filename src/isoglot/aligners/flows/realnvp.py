@@ -25,8 +25,6 @@ from isoglot.spaces import FloatMatrix
 if TYPE_CHECKING:
     from isoglot.aligners.flows.networks.stacks import FlowPair
 
-__all__ = ["PairTrained", "RealNVP", "linear_start"]
-
 STARTS = ("procrustes", "none")
 
 

@@ -20,8 +20,6 @@ from isoglot.retrieval import Retriever
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["Selection", "Trained"]
-
 SELECT = ("semantic", "structural", "validation", "last")
 #: Share of the pairs that select="validation" keeps back.
 HELD_OUT = 0.1

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-__all__ = ["compare_pairs"]
-
 
 @njit(cache=True, nogil=True)
 def compare_pairs(letters: Any, starts: Any, first: Any, second: Any) -> Any:

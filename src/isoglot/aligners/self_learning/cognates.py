@@ -24,8 +24,6 @@ from isoglot.errors import InputError
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["Cognates"]
-
 
 @method(
     "cognates",

@@ -28,8 +28,6 @@ from isoglot.retrieval import Retriever
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector, unit_rows
 
-__all__ = ["MiniVec2Vec", "cluster", "counterparts", "match_anchors", "spread_seeds"]
-
 
 @method(
     "mini-vec2vec",

@@ -29,18 +29,6 @@ from isoglot.retrieval import Retriever
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = [
-    "Induced",
-    "MuseSupervised",
-    "Refinement",
-    "balanced_procrustes",
-    "induce",
-    "nearest_rotation",
-    "pair_weights",
-    "refine",
-    "refine_found",
-]
-
 
 @method(
     "muse-supervised",

@@ -23,8 +23,6 @@ from isoglot.retrieval import BACKENDS, EUCLIDEAN_SCORES, Retriever
 from isoglot.settings import Limits, check_settings
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["SelfLearning", "annealed", "induce_pairs", "learn_dictionary", "similarity_start"]
-
 #: By this share of the rounds of `annealed` all candidates are available.
 _ALL_AVAILABLE = 0.7
 

@@ -15,8 +15,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SPELLING_FEATURES", "grams", "latin", "sound", "spelling_features"]
-
 #: What `spelling_features` measures, in order.
 SPELLING_FEATURES = (
     "edit similarity",

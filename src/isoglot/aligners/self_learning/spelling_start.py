@@ -22,8 +22,6 @@ from isoglot.aligners.self_learning.spelling import grams, latin, sound
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["Candidates", "agreeing_pairs", "best_pairs", "spelling_candidates"]
-
 #: Lengths of the letter sequences that are compared.
 _LENGTHS = (2, 3, 4)
 #: Rows compared at once: what bounds memory.

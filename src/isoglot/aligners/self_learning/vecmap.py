@@ -21,8 +21,6 @@ from isoglot.errors import LexiconError
 from isoglot.settings import Limits
 from isoglot.spaces import IntVector
 
-__all__ = ["VecMap", "VecMapIdentical", "VecMapSemi", "VecMapUnsupervised"]
-
 _PAPER = "Artetxe et al. 2018a"
 _SELF_LEARNING = "Artetxe et al. 2018b"
 

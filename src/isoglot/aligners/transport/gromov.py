@@ -22,8 +22,6 @@ from isoglot.errors import ConfigError
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["GromovWasserstein", "gromov_cost", "gromov_plan", "relations"]
-
 
 @method(
     "gromov-wasserstein",

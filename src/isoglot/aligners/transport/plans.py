@@ -11,8 +11,6 @@ import numpy.typing as npt
 from isoglot.errors import ConfigError, MissingExtraError
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["load_pot", "transport_plan"]
-
 
 def transport_plan(cost: npt.NDArray[np.floating[Any]], epsilon: float, *, iterations: int = 100) -> FloatMatrix:
     """The entropic transport plan (n, m) of uniform words; all its entries sum to 1.

@@ -26,8 +26,6 @@ from isoglot.progress import Progress, silent
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["WassersteinProcrustes", "convex_start", "stochastic_epoch"]
-
 #: Regularisation of the relaxation's steps, first and last, as a share of the spread of its gradient.
 BLUR = (0.2, 0.005)
 

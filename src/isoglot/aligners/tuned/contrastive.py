@@ -22,8 +22,6 @@ from isoglot.errors import ConfigError
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["Contrastive", "contrastive_loss"]
-
 Vector = npt.NDArray[np.float32]
 
 

@@ -24,8 +24,6 @@ from isoglot.progress import Progress, silent
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["GeoMM", "PairLoss", "geomm_loss", "geomm_multi"]
-
 Floats = npt.NDArray[np.float64]
 #: One rotation a language, and the metric: what the manifold's points are.
 Point = Sequence[Floats]

@@ -16,8 +16,6 @@ from isoglot.aligners.held_out import Ranks, rank_in_lists
 from isoglot.retrieval import Retriever
 from isoglot.spaces import FloatMatrix, IntVector
 
-__all__ = ["Mined", "Translations", "Vocabulary"]
-
 Vector = npt.NDArray[np.float32]
 
 

@@ -19,8 +19,6 @@ from isoglot.retrieval import Retriever
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector, unit_rows
 
-__all__ = ["RCSLS", "rcsls_loss"]
-
 Floats = npt.NDArray[np.float64]
 #: Parts that few words are cut into, each held out once.
 _FOLDS = 5

@@ -14,8 +14,6 @@ from isoglot.catalogue.record import Entry
 from isoglot.errors import FormatError
 from isoglot.progress import Progress
 
-__all__ = ["read_encoder", "read_sentiment", "read_similarity", "read_tagged"]
-
 _PLAIN_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 
 

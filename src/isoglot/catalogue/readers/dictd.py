@@ -19,8 +19,6 @@ from isoglot.catalogue.record import Entry
 from isoglot.errors import FormatError
 from isoglot.progress import Progress
 
-__all__ = ["articles", "freedict_pairs", "mueller_pairs", "read_freedict", "read_mueller"]
-
 _DIGITS = {c: i for i, c in enumerate("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")}
 _NUMBERED = re.compile(r"\d+\. (.*)")
 _TRAILING_NUMBER = re.compile(r" \d+\.$")

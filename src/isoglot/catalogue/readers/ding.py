@@ -15,8 +15,6 @@ from isoglot.catalogue.readers.words import one_word, write_lexicon
 from isoglot.catalogue.record import Entry
 from isoglot.progress import Progress
 
-__all__ = ["parse_ding", "read_ding"]
-
 _NOTES = re.compile(r"\{[^}]*\}|\[[^\]]*\]|\([^)]*\)|<[^>]*>|/[^/]*/")
 
 

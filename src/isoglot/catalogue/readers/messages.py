@@ -18,8 +18,6 @@ from isoglot.errors import FormatError
 from isoglot.progress import Progress
 from isoglot.text import ParallelText
 
-__all__ = ["LONG", "align_messages", "clean_message", "read_messages"]
-
 #: A pair is "long" if its English (or source) side has at least so many words.
 LONG = 4
 

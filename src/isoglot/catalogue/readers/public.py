@@ -18,8 +18,6 @@ from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress
 from isoglot.spaces import load_space, reading
 
-__all__ = ["read_public_dictionary", "read_public_model", "read_public_vectors"]
-
 _FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 
 

@@ -17,8 +17,6 @@ from isoglot.errors import FormatError
 from isoglot.progress import Progress
 from isoglot.spaces import Space, inspect_pickle, load_space
 
-__all__ = ["keep_space", "read_packed_vectors", "read_turkish_vectors"]
-
 # Sentence ends, unknown words and padding have rows in many files and are no words.
 _MARK = re.compile(r"</?(?:s|unk|pad|oov)>", re.IGNORECASE)
 

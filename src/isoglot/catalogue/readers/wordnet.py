@@ -18,8 +18,6 @@ from isoglot.catalogue.record import Entry
 from isoglot.errors import FormatError
 from isoglot.progress import Progress
 
-__all__ = ["pairs_through_synsets", "parse_senses", "parse_tab", "read_wordnet"]
-
 # WordNet writes the part of speech as a digit; satellite adjectives (5) count as adjectives.
 _PARTS_OF_SPEECH = {"1": "n", "2": "v", "3": "a", "4": "r", "5": "a"}
 _LEMMA = re.compile(r"(?:[a-z]{3}:)?lemma")

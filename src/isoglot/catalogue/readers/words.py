@@ -9,8 +9,6 @@ from pathlib import Path
 
 from isoglot.lexicons import Lexicon
 
-__all__ = ["one_word", "write_lexicon"]
-
 # Letters (with the vowel signs that many scripts write as marks), hyphens and apostrophes between them.
 _WORD = re.compile(r"[^\W\d_]+(?:[-'’·・\u200c\u200d]+[^\W\d_]+)*")
 

@@ -13,8 +13,6 @@ from isoglot.finetuning.objectives.base import EncodedBatch, Objective, Objectiv
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Anchor"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Anchor(Objective):

@@ -27,19 +27,6 @@ from isoglot.suggest import choose, unknown
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = [
-    "PRESETS",
-    "EncodedBatch",
-    "Objective",
-    "ObjectiveInfo",
-    "Predictions",
-    "objective",
-    "objectives",
-    "parse_recipe",
-    "preset",
-    "recipe_name",
-]
-
 #: What the objectives of papers are made of, as `parse_recipe` reads it; "best" is the mixture that did best on
 #: languages that were not trained on (docs/training.md).
 PRESETS = {

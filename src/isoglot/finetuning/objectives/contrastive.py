@@ -27,8 +27,6 @@ from isoglot.settings import Limits
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Contrastive", "in_batch"]
-
 
 @dataclasses.dataclass(frozen=True)
 class Contrastive(Objective):

@@ -12,8 +12,6 @@ from isoglot.settings import Limits
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["L2"]
-
 
 @dataclasses.dataclass(frozen=True)
 class L2(Objective):

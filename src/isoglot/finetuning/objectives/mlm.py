@@ -17,8 +17,6 @@ from isoglot.settings import Limits
 if TYPE_CHECKING:
     from torch import Generator, Tensor
 
-__all__ = ["IGNORED", "MLM", "Masked", "Vocabulary", "mask_tokens"]
-
 #: The label of tokens that are not to be guessed, as torch has it.
 IGNORED = -100
 #: Of the tokens to be guessed, the shares that are masked, and that are replaced by any other token.

@@ -19,8 +19,6 @@ from isoglot.settings import Limits
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["SentenceContrastive"]
-
 
 @dataclasses.dataclass(frozen=True)
 class SentenceContrastive(Objective):

@@ -15,8 +15,6 @@ from isoglot.settings import Limits
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["StaticDCCA"]
-
 
 @dataclasses.dataclass(frozen=True)
 class StaticDCCA(Objective):

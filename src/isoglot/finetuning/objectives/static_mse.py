@@ -11,8 +11,6 @@ from isoglot.finetuning.objectives.base import EncodedBatch, Objective, Objectiv
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["StaticMSE"]
-
 
 @dataclasses.dataclass(frozen=True)
 class StaticMSE(Objective):

@@ -12,8 +12,6 @@ from isoglot.finetuning.objectives.word_ot import TransportObjective
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["SubwordOT"]
-
 
 @dataclasses.dataclass(frozen=True)
 class SubwordOT(TransportObjective):

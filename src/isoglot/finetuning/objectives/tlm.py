@@ -13,8 +13,6 @@ from isoglot.finetuning.objectives.mlm import MLM, Masked, Vocabulary, mask_toke
 if TYPE_CHECKING:
     from torch import Generator
 
-__all__ = ["TLM", "join_sides"]
-
 
 @dataclasses.dataclass(frozen=True)
 class TLM(MLM):

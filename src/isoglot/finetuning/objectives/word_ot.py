@@ -28,8 +28,6 @@ from isoglot.settings import Limits
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["TransportObjective", "WordOT", "inverse_frequencies"]
-
 
 @dataclasses.dataclass(frozen=True)
 class TransportObjective(Objective):

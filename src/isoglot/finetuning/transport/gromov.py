@@ -23,8 +23,6 @@ from isoglot.finetuning.transport.words import check_finite, word_costs
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["gromov_divergence"]
-
 #: Updates of the potentials at each epsilon of each step, at most; and mass that may be wrong, for each of tolerance.
 UPDATES, WRONG = 20, 1e-4
 #: Which sides the transports are between: x to y, and, if debiased, x to x and y to y.

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["entropic_plans"]
-
 #: No potential moves by more than so many epsilons at once: as far as exponentials are told by their slopes.
 FARTHEST = 2.0
 #: Mass that may be at a wrong word before epsilon falls. With more, a small epsilon begins many epsilons away from its

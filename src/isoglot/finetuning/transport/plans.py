@@ -17,8 +17,6 @@ from isoglot.settings import Limits, check_settings
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["COSTS", "Problem", "TransportSettings", "with_margins"]
-
 #: Name of a ground cost -> the power p of the distance that it grows with; epsilon is blur ** p.
 COSTS = {"half-squared": 2, "euclidean": 1, "cosine": 2}
 #: Rounding of potentials, in units of what their type resolves: a change below it is none.

@@ -21,8 +21,6 @@ from isoglot.finetuning.transport.words import check_shapes, precision, stack, t
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["Transports", "divergence", "sinkhorn_divergence", "transport_plan"]
-
 
 def sinkhorn_divergence(
     X: Tensor,

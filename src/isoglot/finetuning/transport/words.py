@@ -16,8 +16,6 @@ from isoglot.errors import InputError, ShapeError
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["check_finite", "check_shapes", "precision", "stack", "to_unit_length", "word_costs", "word_weights"]
-
 
 def check_shapes(X: Tensor, Y: Tensor, x_mask: Tensor, y_mask: Tensor, weights: tuple[Tensor, Tensor] | None) -> None:
     import torch

@@ -13,8 +13,6 @@ from isoglot.reproductions.density.simulation import CURVES, SUITE, Grid, Outcom
 from isoglot.retrieval import Retriever
 from isoglot.simulate import simulate_occurrences
 
-__all__ = ["PAPER", "Findings", "findings"]
-
 Outcomes = Sequence[Outcome]
 
 #: Figures that the paper prints for t = 5, k = 100, eps = 0; the others are only drawn.

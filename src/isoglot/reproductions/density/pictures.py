@@ -9,8 +9,6 @@ import numpy as np
 
 from isoglot.report import Section, escape, line, percent, plot, table
 
-__all__ = ["curves_section", "languages_section", "overlaps_section", "suite_section"]
-
 #: Colour and line of each alignment: linear ones solid, non-linear ones dashed; with pairs in the source's colour.
 _LOOKS = {
     "Rotation": ("--src", "solid"),

@@ -19,8 +19,6 @@ from isoglot.reproductions.density.pictures import (
 from isoglot.reproductions.density.simulation import CURVES, SUITE, SUPERVISED, onto_target_side
 from isoglot.simulate import simulate_occurrences
 
-__all__ = ["write_density_page"]
-
 #: Degrees of isomorphism that are drawn, and words of those pictures.
 DRAWN, DRAWN_WORDS = (1, 2, 5, 10), 10
 

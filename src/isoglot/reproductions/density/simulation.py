@@ -26,22 +26,6 @@ from isoglot.simulate import Occurrences, simulate_occurrences
 from isoglot.spaces import FloatMatrix
 from isoglot.threads import available_threads
 
-__all__ = [
-    "CURVES",
-    "FULL",
-    "QUICK",
-    "SUITE",
-    "SUPERVISED",
-    "Grid",
-    "Job",
-    "Outcome",
-    "Point",
-    "onto_target_side",
-    "run_grid",
-    "values",
-    "word_precision",
-]
-
 #: Vectors of two dimensions are compared as they are, by distance.
 _PLANE = {"normalise": "none"}
 _BY_DISTANCE = {**_PLANE, "score": "csls-euclidean"}

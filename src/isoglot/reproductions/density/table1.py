@@ -26,19 +26,6 @@ from isoglot.tasks import read_wmt, word_alignment
 from isoglot.text import ParallelText
 from isoglot.wordalign import METHODS, MODELS, WordLinks, check_links, link_words, statistical_align
 
-__all__ = [
-    "LANGUAGES",
-    "VARIANTS",
-    "EvaluationRow",
-    "LinkRow",
-    "RetrievalRow",
-    "Variant",
-    "evaluation_table",
-    "retrieval_table",
-    "shuffled",
-    "word_alignment_table",
-]
-
 Finder = Callable[[], Sequence[WordLinks]]
 
 LANGUAGES = ("de", "es", "fr", "ru", "cs", "tr")

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from isoglot.report import Table, decimals
 from isoglot.reproductions.density.table1 import EvaluationRow, LinkRow, RetrievalRow
 
-__all__ = ["evaluation_rows", "retrieval_rows", "word_alignment_rows"]
-
 
 def retrieval_rows(records: Sequence[RetrievalRow], score: str = "csls") -> Table:
     """Head and rows of sentence retrieval: one row per variant, one column per language, and the mean."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from isoglot.aligned import AlignedSpaces
+from isoglot.aligned import Aligned
 from isoglot.errors import ConfigError
 from isoglot.files import atomic_path
 from isoglot.joint import between
@@ -32,8 +32,6 @@ from isoglot.report import Report, ablation_section, write_report
 from isoglot.spaces import Space
 from isoglot.tasks import PairedTest, Result, bli, p_text, paired_test
 from isoglot.wordvectors import Corpus, TextFile, train_texts
-
-__all__ = ["Ablation", "AblationRow", "run_ablation", "write_ablation"]
 
 Identical = Literal["keep", "remove"]
 
@@ -183,7 +181,7 @@ def run_ablation(
     supervised = job.aligner.method.supervision != "unsupervised"
     pairs = between(lexicons, first.lang, second.lang) if supervised else None
     alignment = job.aligner.fit(separate[0], separate[1], pairs, progress=progress)
-    aligned = AlignedSpaces.pair(alignment, separate[0], separate[1])
+    aligned = Aligned.pair(alignment, separate[0], separate[1])
     without = run_stages(joint, 1.0, job.aligner, lexicons, progress=progress)
     full = run_stages(joint, gamma, job.aligner, lexicons, progress=progress)
     views: dict[str, tuple[Space, Space]] = {

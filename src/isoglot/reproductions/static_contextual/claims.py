@@ -9,8 +9,6 @@ from typing import Any
 from isoglot.reproductions.claims import Claim, difference_text
 from isoglot.reproductions.static_contextual.findings import EncoderRow, Sentences, StaticRow, Translations
 
-__all__ = ["PAPER", "claims_of", "mean_retrieval", "mean_translation"]
-
 #: P@1 in the paper's tables: words (from English, to English) as distilled and aligned, and sentences (Tatoeba).
 PAPER: dict[str, Any] = {
     "bli": {

@@ -19,8 +19,6 @@ from isoglot.spaces import Space
 from isoglot.text import open_lines
 from isoglot.wordvectors import TextFile
 
-__all__ = ["ExperimentCost", "Stage", "experiment_cost"]
-
 #: Words that stand for those with static vectors while a step is timed.
 _STAND_IN = 2000
 

@@ -9,18 +9,6 @@ from typing import Any
 from isoglot.reproductions.claims import Claim
 from isoglot.resumable import to_plain
 
-__all__ = [
-    "EncoderFacts",
-    "EncoderRow",
-    "Findings",
-    "SentenceFigure",
-    "Sentences",
-    "SimilarityFigure",
-    "StaticRow",
-    "Translations",
-    "WordFigure",
-]
-
 
 @dataclasses.dataclass(frozen=True)
 class WordFigure:

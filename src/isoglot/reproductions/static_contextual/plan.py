@@ -19,8 +19,6 @@ from isoglot.reproductions.static_contextual.words import Aligning, Judged
 from isoglot.resumable import run_key
 from isoglot.text import ParallelText, segmenter
 
-__all__ = ["METHODS", "OBJECTIVES", "Aligning", "Experiment", "Trials"]
-
 METHODS = DistillSettings.methods
 #: Presets by which the encoder is trained further.
 OBJECTIVES = ("mlm", "static-mse", "static-dcca")

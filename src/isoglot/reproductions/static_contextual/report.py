@@ -14,8 +14,6 @@ from isoglot.reproductions.claims import Claim, claim_table
 from isoglot.reproductions.static_contextual.claims import PAPER, mean_retrieval, mean_translation
 from isoglot.reproductions.static_contextual.findings import EncoderRow, Findings
 
-__all__ = ["encoder_rows", "similarity_rows", "translation_rows", "write_static_page"]
-
 #: Ways and states as the paper calls them, where it does.
 WAYS = {"x2static": "X2Static", "aggregate": "means over contexts"}
 NAMES = {("x2static", "as distilled"): "X2S-M", ("x2static", "aligned"): "X2S-MA"}

@@ -50,8 +50,6 @@ from isoglot.resumable import kept, run_key, timed
 from isoglot.spaces import FloatMatrix
 from isoglot.tasks import encode_words, tatoeba
 
-__all__ = ["open_start", "static_contextual"]
-
 Watch = Callable[[StepRecord], None]
 Tell = Callable[[str], None]
 

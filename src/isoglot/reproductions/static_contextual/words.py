@@ -29,19 +29,6 @@ from isoglot.tasks import WordPair, bli, similarity
 from isoglot.text import lower_case, segmenter
 from isoglot.wordvectors import TextFile
 
-__all__ = [
-    "STATES",
-    "Aligning",
-    "Judged",
-    "aligned_vectors",
-    "distilled_vectors",
-    "judged_words",
-    "mean_of_words",
-    "read_vectors",
-    "states_of",
-    "translated_words",
-]
-
 #: What is tested: X2S-M, the same after the aligner's normalisation alone, and X2S-MA.
 STATES = ("as distilled", "normalised", "aligned")
 

@@ -10,8 +10,6 @@ import isoglot
 from isoglot.report import Report, Section, Table, decimals, line, percent, plot, table_section, write_report
 from isoglot.reproductions.wordot.table import FinetuneRow
 
-__all__ = ["language_rows", "mean_rows", "write_finetune_page"]
-
 #: Groups of languages that rows are measured on, and what people call them.
 GROUPS = {"trained": "trained on", "unseen": "not trained on", "others": "another domain"}
 #: Figures of the target language alone, and what people call them.

@@ -38,8 +38,6 @@ from isoglot.spaces import FloatMatrix
 from isoglot.tasks import encode_words, similarity, similarity_set, tatoeba
 from isoglot.text import ParallelText
 
-__all__ = ["TRAINED", "UNSEEN", "FinetuneRow", "Found", "Split", "Variant", "finetune_table", "split_texts", "variants"]
-
 TRAINED = ("de", "es", "fr", "cs", "tr")
 UNSEEN = ("ru", "it", "nl", "fi", "pl")
 #: Lines of each language to test on, and to choose weights by.

@@ -30,19 +30,6 @@ from isoglot.spaces.report import LoadReport
 from isoglot.spaces.space import FloatMatrix, IntVector
 from isoglot.spaces.subwords import SubwordTable
 
-__all__ = [
-    "BadRows",
-    "Content",
-    "MemorySink",
-    "Request",
-    "RowSink",
-    "clean",
-    "decode_words",
-    "non_finite_rows",
-    "reading",
-    "refuse_words",
-]
-
 #: A file with more broken rows than this share is refused instead of repaired...
 BAD_SHARE = 0.1
 #: ...unless they are this few.

@@ -33,8 +33,6 @@ from isoglot.spaces.formats.streams import ByteSource
 from isoglot.spaces.space import FloatMatrix, Space
 from isoglot.spaces.subwords import END_OF_SENTENCE, SubwordTable
 
-__all__ = ["read", "word_vectors", "write"]
-
 _SETTINGS = "<12id"  # dim ws epoch minCount neg wordNgrams loss model bucket minn maxn lrUpdateRate t
 _OUTPUT = struct.Struct("<?2q")  # quantised, rows, columns
 _VERSION = 12

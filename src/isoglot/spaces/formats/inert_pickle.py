@@ -15,8 +15,6 @@ from typing import IO, Any
 
 from isoglot.errors import FormatError
 
-__all__ = ["Call", "Global", "inspect_pickle"]
-
 _KEYS = (str, int, float, bytes, type(None))  # ints include bools
 
 

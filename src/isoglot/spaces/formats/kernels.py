@@ -9,8 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-__all__ = ["mean_of_segments", "murmur64a", "ngram_rows"]
-
 Bytes = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 

@@ -26,8 +26,6 @@ from isoglot.spaces.formats.streams import ByteSource
 from isoglot.spaces.space import FloatMatrix, Space
 from isoglot.spaces.subwords import SubwordTable
 
-__all__ = ["read", "write"]
-
 _DTYPE = re.compile(r"[<>|=]?[fiu][1248]$")
 _ARRAYS = ("numpy._core.multiarray._reconstruct", "numpy.core.multiarray._reconstruct")
 

@@ -25,8 +25,6 @@ from isoglot.spaces.formats.base import Content, Request, clean, reading
 from isoglot.spaces.space import FloatMatrix, Space
 from isoglot.spaces.subwords import SubwordTable
 
-__all__ = ["FORMAT", "NativeFile", "NativeWriter", "open_native", "read", "write"]
-
 FORMAT = "isoglot.space/1"
 
 # Room for the header, which can only be written once the number of rows is known. The format allows spaces

@@ -24,8 +24,6 @@ from isoglot.progress import Progress
 from isoglot.spaces.formats.base import BadRows, Content, Request, non_finite_rows, reading, refuse_words
 from isoglot.spaces.space import FloatMatrix, Space
 
-__all__ = ["read", "write"]
-
 _SPECIAL = ("<unk>", "<pad>")
 _BLOCK = 4096
 _CENTROIDS = 256

@@ -17,8 +17,6 @@ from isoglot.progress import Progress
 from isoglot.spaces.formats.base import Content, Request, clean, reading, refuse_words
 from isoglot.spaces.space import Space
 
-__all__ = ["check_npy_header", "read", "write"]
-
 
 def read(request: Request) -> Content:
     """Read an `.npz` file."""

@@ -11,8 +11,6 @@ from isoglot.opening import is_web_page
 from isoglot.spaces.formats.base import reading
 from isoglot.spaces.formats.streams import ByteSource
 
-__all__ = ["FASTTEXT_MAGIC", "parse_header", "refuse_foreign", "sniff"]
-
 FASTTEXT_MAGIC = (793712314).to_bytes(4, "little")
 
 _HEAD = 1 << 16

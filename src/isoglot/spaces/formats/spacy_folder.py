@@ -21,8 +21,6 @@ from isoglot.spaces.formats.base import Content, Request, clean, reading, refuse
 from isoglot.spaces.formats.npz import check_npy_header
 from isoglot.spaces.space import Space
 
-__all__ = ["hash_strings", "read", "write"]
-
 _SEED = 1
 _KIND = FolderKind("isoglot-spacy-vectors", "vectors that Isoglot wrote for spaCy", "`isoglot convert`")
 

@@ -17,8 +17,6 @@ from isoglot.errors import FormatError, InputError
 from isoglot.opening import open_source
 from isoglot.progress import Progress, silent
 
-__all__ = ["COMPRESSIONS", "LONGEST_LINE", "ByteSource", "compression_of", "line_blocks", "open_for_writing"]
-
 #: Suffix and first bytes of each compression we read and write.
 COMPRESSIONS = {".gz": b"\x1f\x8b\x08", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh"}
 

@@ -24,8 +24,6 @@ from isoglot.spaces.formats.sniff import parse_header, refuse_foreign
 from isoglot.spaces.formats.streams import COMPRESSIONS, ByteSource, line_blocks, open_for_writing
 from isoglot.spaces.space import FloatMatrix, Space
 
-__all__ = ["parse_row", "read", "write", "write_glove"]
-
 _LARGEST_DIM = 65536
 _BOM = b"\xef\xbb\xbf"
 _SEPARATORS = " \t\r\n\v\f"

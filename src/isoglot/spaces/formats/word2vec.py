@@ -16,8 +16,6 @@ from isoglot.spaces.formats.sniff import parse_header, refuse_foreign
 from isoglot.spaces.formats.streams import COMPRESSIONS, ByteSource, open_for_writing
 from isoglot.spaces.space import Space
 
-__all__ = ["read", "write"]
-
 _CHUNK = 1 << 22
 _LONGEST_WORD = 1 << 14
 _LONGEST_VECTOR = 1 << 24

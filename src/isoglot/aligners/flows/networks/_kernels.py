@@ -15,8 +15,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-__all__ = ["affine", "affine_inverse"]
-
 Matrix = npt.NDArray[np.float32]
 Places = npt.NDArray[np.int64]
 

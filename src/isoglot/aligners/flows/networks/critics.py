@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from isoglot.aligners.base import Problem
     from isoglot.aligners.flows.gan_realnvp import Adversarial
 
-__all__ = [
-    "CONSTRAINTS",
-    "Game",
-    "Matrix",
-    "cross_correlation",
-    "dual_constraint",
-    "graph_structure",
-    "sliced_distance",
-]
-
 #: Slope of the critics' leaky rectifiers.
 SLOPE = 0.2
 #: How strongly a matrix is pulled towards an orthogonal one after each step.

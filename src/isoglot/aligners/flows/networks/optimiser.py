@@ -15,8 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-__all__ = ["Flat"]
-
 
 class Flat:
     """The trained weights of a module in one vector, their gradients in another, and a rule to go down.

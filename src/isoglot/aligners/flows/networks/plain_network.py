@@ -14,8 +14,6 @@ from torch import Tensor
 from isoglot.aligners.flows.networks.stacks import generator, tensor
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["Network"]
-
 #: Hidden layers of the paper.
 LAYERS = 3
 

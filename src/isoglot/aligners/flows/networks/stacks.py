@@ -24,8 +24,6 @@ from isoglot.aligners.flows.networks._kernels import affine, affine_inverse
 from isoglot.errors import FormatError
 from isoglot.spaces import FloatMatrix
 
-__all__ = ["FlowPair", "FlowShape", "Stack", "gaussian_log_prob", "generator", "tensor"]
-
 #: A coupling scales no number by more than this or by less than one over it, so that float32 can go back.
 LARGEST_SCALE = 10.0
 _LOG_LARGEST = math.log(LARGEST_SCALE)

@@ -21,8 +21,6 @@ from isoglot.threads import few_threads
 if TYPE_CHECKING:
     from isoglot.aligners.flows.realnvp import PairTrained
 
-__all__ = ["as_map", "in_blocks", "prefixed", "train_on_pairs", "without_prefix"]
-
 #: Rows that are mapped at a time.
 BLOCK = 8192
 #: No step goes further than a gradient of this length would, which keeps a bad batch from undoing all others.
