@@ -358,12 +358,12 @@ def test_couplings_need_two_dimensions_and_one_coupling():
         RealNVP(couplings=0).fit(X, X, identical(20))
 
 
-BEND = {"hidden": 64, "rate": 3e-3, "decay": True, "normalise": "none", "select": "last"}
+BEND = {"hidden": 64, "rate": 3e-3, "epochs": 40, "decay": True, "normalise": "none", "select": "last"}
 
 
 @pytest.mark.parametrize(
     ("aligner", "factor"),
-    [(RealNVP(optimiser="adam", epochs=40, **BEND), 4), (FCNN(epochs=20, batch=64, **BEND), 4)],
+    [(RealNVP(optimiser="adam", **BEND), 4), (FCNN(**BEND), 4)],
     ids=["realnvp", "fcnn"],
 )
 def test_a_bend_is_learned_that_no_affine_map_can_follow(aligner, factor):
