@@ -210,12 +210,12 @@ def test_timing_counts_words_once(train, static, tmp_path):
     ("recipe", "dim", "changes", "message"),
     [
         ("mlm + static_mse", 7, {}, "static_mse: vectors of 7 dimensions, but the encoder has"),
-        ("mlm + static_dcca", 0, {}, "objectives: static_dcca needs static vectors; give --static"),
+        ("mlm + static_dcca", 0, {}, "objectives: static_dcca needs static vectors; give `static`"),
         ("mlm", 7, {}, "static: no objective takes static vectors; add static_dcca or static_mse"),
         ("static_dcca", 7, {}, "text: no objective reads monolingual text; add mlm"),
-        ("mlm + tlm", 0, {}, "objectives: tlm needs parallel text; give --parallel"),
+        ("mlm + tlm", 0, {}, "objectives: tlm needs parallel text; give `parallel`"),
         ("word_ot + mlm", 0, {}, "objectives: word_ot needs parallel text"),
-        ("mlm", 0, {"texts": ()}, "objectives: mlm needs text; give --text"),
+        ("mlm", 0, {"texts": ()}, "objectives: mlm needs text; give `text`"),
         ("static_dcca", 7, {"texts": (), "choose": "mlm"}, "choose: there is no text"),
     ],
 )
