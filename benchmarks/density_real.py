@@ -22,8 +22,8 @@ import numpy as np
 
 from isoglot.aligners import Alignment, FlowAlignment
 from isoglot.catalogue import load_lexicon, load_vectors
-from isoglot.lexicons import Lexicon
-from isoglot.pipelines import align_pair, contenders, split_lexicon
+from isoglot.lexicons import Lexicon, split_lexicon
+from isoglot.pipelines import align_pair, contenders
 from isoglot.spaces import Space
 
 METHODS = ("procrustes", "rcsls", "fcnn", "realnvp", "realnvp,permute=yes", "realnvp,batch=256,rate=0.0004")

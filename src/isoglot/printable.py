@@ -6,9 +6,7 @@ returns that overwrite a message, marks that reverse the order of letters. They 
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Mapping
 
 #: C0 and C1 controls, line separators, bidirectional controls, the byte order mark, lone surrogates. Joiners stay:
 #: Persian and Indic words need them.
@@ -24,17 +22,6 @@ def printable(text: str, keep: str = "") -> str:
     if text.isprintable():
         return text
     return UNSAFE.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
-
-
-def html_table(title: str, rows: Mapping[str, object]) -> str:
-    """A small table for notebooks: a title, then a name and a value a row; rows without a value are left out.
-
-    >>> html_table("Space", {"words": "<b>", "source": None})
-    '<table><caption>Space</caption><tr><th>words</th><td>&lt;b&gt;</td></tr></table>'
-    """
-    cells = {name: html.escape(printable(str(value))) for name, value in rows.items() if value not in (None, "")}
-    body = "".join(f"<tr><th>{html.escape(name)}</th><td>{value}</td></tr>" for name, value in cells.items())
-    return f"<table><caption>{html.escape(printable(title))}</caption>{body}</table>"
 
 
 def _escape(character: str) -> str:

@@ -27,17 +27,20 @@ def text_table(head: Sequence[str], rows: Iterable[Sequence[object]], *, numeric
     )
 
 
-def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], *, numeric: Collection[int] = ()) -> str:
-    """A bare table, everything in it escaped.
+def html_table(
+    caption: str, head: Sequence[str], rows: Iterable[Sequence[object]], *, numeric: Collection[int] = ()
+) -> str:
+    """A table for `_repr_html_`, everything in it escaped; columns in `numeric` are set flush right.
 
-    >>> html_table(["word"], [["<i>"]]).count("&lt;i&gt;")
+    >>> html_table("two", ["word"], [["<i>"]]).count("&lt;i&gt;")
     1
     """
-    marks = [' style="text-align:right"' if column in numeric else ' dir="auto"' for column in range(len(head))]
+    marks = [' style="text-align:right"' if column in numeric else "" for column in range(len(head))]
 
     def line(tag: str, cells: Sequence[object]) -> str:
-        inside = (f"<{tag}{mark}>{html.escape(str(c))}</{tag}>" for mark, c in zip(marks, cells, strict=True))
-        return f"<tr>{''.join(inside)}</tr>"
+        shown = (html.escape(printable(str(cell))) for cell in cells)
+        return f"<tr>{''.join(f'<{tag}{m}>{cell}</{tag}>' for m, cell in zip(marks, shown, strict=True))}</tr>"
 
     body = "".join(line("td", row) for row in rows)
-    return f"<table><thead>{line('th', head)}</thead><tbody>{body}</tbody></table>"
+    title = f"<caption>{html.escape(printable(caption))}</caption>" if caption else ""
+    return f"<table>{title}<thead>{line('th', head)}</thead><tbody>{body}</tbody></table>"

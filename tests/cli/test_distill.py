@@ -90,7 +90,7 @@ def test_the_cost_is_told_and_nothing_written(run, texts):
         (["north=north.txt", "--layer", "top"], "unknown choice of layers"),
         (["north=north.txt", "--pooling", "max"], "unknown pooling"),
         (["north=north.txt", "--segmenter", "letters"], "unknown segmenter"),
-        (["north=north.txt", "--method", "x3static"], "choose one of: x2static, aggregate"),
+        (["north=north.txt", "--method", "x3static"], "did you mean 'x2static'?"),
         (["north=north.txt", "--context", "page"], "choose one of: sentence, paragraph"),
         (["north=short.txt", "--min-tokens", "2", "--min-count", "1", "--reads", "paragraph"], "no blank line parts"),
         (

@@ -132,7 +132,7 @@ def test_the_cost_is_shown_and_nothing_written(isoglot, texts):
         (["north=north.txt", "south=south.txt", "--gamma", "many"], "--gamma takes auto"),
         (["north=north.txt", "south=south.txt", "--gamma", "3"], "gamma lies between"),
         (["north=north.txt", "south=south.txt", "--refine", "procrustez"], "did you mean 'procrustes'"),
-        (["north=north.txt", "south=south.txt", "--refine", "procrustes"], "give --lexicon"),
+        (["north=north.txt", "south=south.txt", "--refine", "procrustes"], "give it in --lexicon"),
         (["north=north.txt", "south=south.txt", "--model", "glove"], "unknown model 'glove'"),
         (["north=north.txt", "south=south.txt", "-l", "en-fr=north-south.tsv"], "no text of en"),
         (["north=north.txt", "south=south.txt", "--variant", "replace", "-l", "north-south.tsv"], "--test"),

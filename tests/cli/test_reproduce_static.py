@@ -64,13 +64,13 @@ def test_the_cost_is_told_before(command, here, tiny_folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--text", "de=de.txt"], "needs text of en and of another language; give --text en=FILE de=FILE"),
+        (["--text", "de=de.txt"], "needs text of en and of another language; name both in --text"),
         (["--text", "en=en.txt", "en=de.txt"], "two texts are named 'en'"),
         (["--text", "en=nowhere.txt"], "nowhere.txt: no such file"),
-        ([*TEXTS, "--distill", "epoch=3"], "distill: unknown setting 'epoch'; did you mean 'epochs'?"),
-        ([*TEXTS, "--distill", "epochs=many"], "epochs: takes int, not 'many'"),
-        ([*TEXTS, "--set", "learning-rat=1"], "training: unknown setting 'learning_rat'; did you mean"),
-        ([*TEXTS, "--fresh", "width=9", "heads=2"], "heads: 2 heads cannot share 9 dimensions"),
+        ([*TEXTS, "--distill", "epoch=3"], "distill has no setting 'epoch'; did you mean 'epochs'?"),
+        ([*TEXTS, "--distill", "epochs=many"], "distill: epochs takes a whole number, not 'many'"),
+        ([*TEXTS, "--set", "learning-rat=1"], "training has no setting 'learning_rat'; did you mean"),
+        ([*TEXTS, "--fresh", "width=9", "heads=2"], "fresh: heads: 2 heads cannot share 9 dimensions"),
         ([*TEXTS, "--layer", "9"], "layer"),
         (
             [*TEXTS, "--towards", "fasttext"],

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from isoglot.distill.distilling import KIND
+from isoglot.distill import DISTILLED_FOLDER as KIND
 from isoglot.lexicons import Lexicon
 from isoglot.spaces import Space
 

@@ -103,7 +103,7 @@ def test_two_texts_of_one_language_are_told(isoglot, texts):
         (["fr=page.txt"], "page.txt:1: this is an HTML"),
         (["fr=cut.txt.gz"], "cut short"),
         (["fr=presse.txt", "--encoding", "klingon"], "unknown encoding 'klingon'"),
-        (["fr=presse.txt", "--form", "NFX"], "unknown normal form"),
+        (["fr=presse.txt", "--form", "NFX"], "unknown form 'NFX'"),
         (["fr=presse.txt", "--segmenter", "moses"], "unknown segmenter 'moses'"),
         (["fr=presse.txt", "--segmenter", "jieba"], "does not know 'fr'"),
         (["fr=presse.txt", "--segmenter", "de=icu"], "there is no text of 'de'"),

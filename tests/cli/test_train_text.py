@@ -84,7 +84,7 @@ def test_static_vectors_by_option_and_by_recipe(command, here, tiny_folder):
         (["--preset", "mini-mlm", "--text", "a=missing.txt"], "missing.txt: "),
         (
             ["--preset", "mini-mlm", "--text", "a=north.txt", "--fresh", "layer=2"],
-            "the command: fresh: unknown setting 'layer'; did you mean 'layers'?",
+            "the command: fresh has no setting 'layer'; did you mean 'layers'?",
         ),
         (["--preset", "mini-mlm", "--text", "a=north.txt", "--fresh", "width=9", "heads=2"], "heads: 2 heads cannot"),
         (["--preset", "mlm", "--text", "a=north.txt"], "the command: no encoder is named; give --encoder, or"),

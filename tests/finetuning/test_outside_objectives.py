@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+from pathlib import Path
 
 import pytest
 
@@ -50,9 +51,10 @@ def module(tmp_path, monkeypatch, registry):
 
 
 def test_a_recipe_names_a_class_of_a_module_or_file(module):
-    for name in (f"{module}:Pull", f"{module}.py:Pull"):
-        anchor, pull = parse_recipe(f"anchor + 0.5*{name}")
-        assert (pull.objective.name, pull.weight, anchor.weight) == ("pull", 0.5, 1.0)
+    Path(f"{module}_too.py").write_text(OWN.replace('"pull"', '"pull too"'), "utf-8")
+    for name, place in (("pull", f"{module}:Pull"), ("pull too", f"{module}_too.py:Pull")):
+        anchor, pull = parse_recipe(f"anchor + 0.5*{place}")
+        assert (pull.objective.name, pull.weight, anchor.weight) == (name, 0.5, 1.0)
     (pull,) = parse_recipe({f"{module}:Pull": {"strength": 2.0}})
     assert pull.strength == 2.0
     for wrong, complaint in (

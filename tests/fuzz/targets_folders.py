@@ -12,11 +12,11 @@ import numpy as np
 from isoglot.aligned import Aligned, Reranker
 from isoglot.aligners import Alignment, aligner
 from isoglot.cli.static_align import _files
-from isoglot.distill.distilling import KIND as DISTILLED
+from isoglot.distill import DISTILLED_FOLDER as DISTILLED
 from isoglot.errors import IsoglotError, locating
 from isoglot.joint import JointSpace
 from isoglot.pipelines import ContextualPairs, align_pair, align_static
-from isoglot.pipelines.finetune import _vectors
+from isoglot.pipelines.training_run import _vectors
 from isoglot.reproductions.static_contextual.words import read_vectors
 from isoglot.simulate import simulate_pair
 from isoglot.spaces import Space

@@ -71,7 +71,7 @@ def _warm(*, torch: bool) -> None:
     modules += ["isoglot.cli.align", "isoglot.cli.inputs", "isoglot.distill", "isoglot.joint", "isoglot.simulate"]
     modules += ["isoglot.pipelines", "isoglot.retrieval.exact"]
     if torch:
-        modules += ["accelerate", "sentence_transformers", "torch", "transformers", "isoglot.pipelines.finetune"]
+        modules += ["accelerate", "sentence_transformers", "torch", "transformers", "isoglot.pipelines.training_run"]
         modules += ["isoglot.reproductions.static_contextual.stages"]
     for module in modules:
         importlib.import_module(module)

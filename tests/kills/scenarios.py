@@ -63,7 +63,7 @@ def make_inputs(folder: Path, *names: str) -> None:
 
 
 def _make_vectors(folder: Path) -> None:
-    from isoglot.distill.distilling import KIND as DISTILLED
+    from isoglot.distill import DISTILLED_FOLDER as DISTILLED
     from isoglot.simulate import simulate_pair
     from isoglot.spaces import Space
 

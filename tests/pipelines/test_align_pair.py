@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from isoglot.errors import LexiconError
-from isoglot.lexicons import Lexicon
-from isoglot.pipelines import split_lexicon
+from isoglot.lexicons import Lexicon, split_lexicon
 from isoglot.spaces import Space
 
 SRC = Space("a", [f"s{i}" for i in range(100)], np.random.default_rng(0).normal(size=(100, 4)))

@@ -12,8 +12,8 @@ import pytest
 
 from isoglot.aligners import Procrustes
 from isoglot.errors import ConfigError, LexiconError
-from isoglot.lexicons import Lexicon
-from isoglot.pipelines import Row, align_pair, compare, contenders, split_lexicon
+from isoglot.lexicons import Lexicon, split_lexicon
+from isoglot.pipelines import Row, align_pair, compare, contenders
 from isoglot.report import comparison_section
 from isoglot.simulate import simulate_pair
 

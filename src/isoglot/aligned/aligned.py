@@ -14,10 +14,10 @@ from isoglot.aligned.translation import Translation, induce, translate
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.folders import Manifest
 from isoglot.lexicons import Lexicon
-from isoglot.notebook import html_table
 from isoglot.plugins import late
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Retriever
+from isoglot.small_tables import html_table
 from isoglot.spaces import Space
 from isoglot.suggest import hint
 

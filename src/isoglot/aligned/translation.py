@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import ConfigError
-from isoglot.notebook import html_table
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Neighbours
+from isoglot.small_tables import html_table
 from isoglot.strings import one_or_many
 
 if TYPE_CHECKING:

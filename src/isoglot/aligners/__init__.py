@@ -2,6 +2,7 @@
 
 from isoglot.aligners.adversarial.muse import Muse as Muse
 from isoglot.aligners.alignment import (
+    ALIGNMENT_FOLDER as ALIGNMENT_FOLDER,
     Alignment as Alignment,
     LinearAlignment as LinearAlignment,
     Side as Side,

@@ -25,7 +25,9 @@ from isoglot.spaces import FloatMatrix, Normaliser, Space, parse_steps
 Side = Literal["src", "tgt"]
 Tensors = Mapping[str, npt.NDArray[np.float32]]
 
-KIND = FolderKind("isoglot-alignment", "a saved alignment", "`isoglot align` or Alignment.save", manifest="config.json")
+ALIGNMENT_FOLDER = FolderKind(
+    "isoglot-alignment", "a saved alignment", "`isoglot align` or Alignment.save", manifest="config.json"
+)
 _TENSORS = "alignment.safetensors"
 
 
@@ -106,7 +108,7 @@ class Alignment(ABC):
 
     def save(self, folder: str | Path) -> None:
         """Write the folder, replacing an alignment that is already there."""
-        with KIND.replacing(folder) as temporary:
+        with ALIGNMENT_FOLDER.replacing(folder) as temporary:
             self.write_into(temporary)
 
     def write_into(self, folder: Path) -> None:
@@ -124,13 +126,13 @@ class Alignment(ABC):
             for i, learned in enumerate(self.normaliser(side).state):
                 tensors[f"normalise.{side}.{i}"] = np.ascontiguousarray(learned)
         # safetensors cannot hold "no tensor at all", so there is always at least the format's version.
-        save_file({**tensors, "version": np.array([KIND.version], dtype=np.int32)}, folder / _TENSORS)
-        KIND.write_manifest(folder, content)
+        save_file({**tensors, "version": np.array([ALIGNMENT_FOLDER.version], dtype=np.int32)}, folder / _TENSORS)
+        ALIGNMENT_FOLDER.write_manifest(folder, content)
 
     @staticmethod
     def load(folder: str | Path) -> Alignment:
         """Read what `save` wrote."""
-        manifest = KIND.read(folder)
+        manifest = ALIGNMENT_FOLDER.read(folder)
         tensors = manifest.tensors(_TENSORS)
         subclass = _kind_of(manifest)
         steps = manifest.fields("normalise")

@@ -93,20 +93,20 @@ def align(
       isoglot align en.vec zh.vec -l en-zh.txt -m cca --set keep=0.9 -o en-zh --json
       isoglot align en=en.vec fr=fr.vec ja=ja.vec --pivot en -l en-fr=en-fr.txt -l en-ja=en-ja.txt -o all
     """
-    from isoglot.aligned import ALIGNED_FOLDER as KIND
+    from isoglot.aligned import ALIGNED_FOLDER
     from isoglot.cli.console import note, notes, print_json, progress_bars, result_table, say, warn
     from isoglot.cli.inputs import check_different, open_lexicon, open_space, parse_aligner
     from isoglot.cli.outputs import claim
     from isoglot.cli.pivot import align_languages
     from isoglot.errors import ConfigError, LexiconError
-    from isoglot.lexicons import identical_strings, numerals as shared_numerals
-    from isoglot.pipelines import align_pair, split_lexicon
+    from isoglot.lexicons import identical_strings, numerals as shared_numerals, split_lexicon
+    from isoglot.pipelines import align_pair
     from isoglot.retrieval import check_score
 
     chosen = parse_aligner(method, settings or [], seed=seed, normalise=normalise, match_dimensions=match_dimensions)
     check_score(score)
     _check_options(context, chosen, settings or [])
-    claim(output, KIND)
+    claim(output, ALIGNED_FOLDER)
     if pivot is not None:
         align_languages(
             files, pivot, chosen, lexicons or [], output,

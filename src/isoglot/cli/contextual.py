@@ -69,13 +69,12 @@ def extract(
     from isoglot.cli.encoder_options import encoder_settings, open_encoder, open_links, open_parallel
     from isoglot.cli.outputs import claim
     from isoglot.encoders import estimate_encoding
-    from isoglot.pipelines import extract_to, tokenise
-    from isoglot.pipelines.contextual_pairs import KIND
+    from isoglot.pipelines import PAIRS_FOLDER, extract_to, tokenise
     from isoglot.wordalign import check_linking
 
     require("encoders", "an encoder")
     refuse_for_links(context, "method", "settings")
-    claim(output, KIND)
+    claim(output, PAIRS_FOLDER)
     chosen = read_literals(settings or [])
     check_linking(method, chosen)
     known = open_links(links, base)
@@ -160,8 +159,7 @@ def align(
     from isoglot.cli.encoder_options import encoder_settings, open_encoder, open_links, open_parallel
     from isoglot.cli.inputs import parse_aligner
     from isoglot.cli.outputs import claim
-    from isoglot.encoders import estimate_encoding
-    from isoglot.encoders.maps import KIND
+    from isoglot.encoders import ALIGNED_ENCODER_FOLDER, estimate_encoding
     from isoglot.errors import ConfigError
     from isoglot.pipelines import align_and_test, tokenise
     from isoglot.wordalign import check_linking
@@ -177,7 +175,7 @@ def align(
         of_words = ("word_method", "word_settings", "links", "base", "segmenter")
         refuse(context, "with --level sentence, which looks at no words", *of_words, remedy="give --level word too")
     refuse_for_links(context, "word_method", "word_settings")
-    claim(output, KIND)
+    claim(output, ALIGNED_ENCODER_FOLDER)
     known = open_links(links, base)
     with progress_bars() as progress:
         text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)

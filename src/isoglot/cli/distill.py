@@ -101,8 +101,7 @@ def distill(
     from isoglot.cli.encoder_options import encoder_settings, open_encoder
     from isoglot.cli.inputs import read_texts
     from isoglot.cli.outputs import claim
-    from isoglot.distill import DistillSettings, distill_texts, estimate_distilling
-    from isoglot.distill.distilling import KIND
+    from isoglot.distill import DISTILLED_FOLDER, DistillSettings, distill_texts, estimate_distilling
     from isoglot.text import segmenter as load_segmenter
 
     settings = DistillSettings(
@@ -117,7 +116,7 @@ def distill(
     else:
         refuse(ctx, f"with --method {method}: it is for aggregate", "occurrences")
     require("encoders", "an encoder")
-    claim(output, KIND)
+    claim(output, DISTILLED_FOLDER)
     files = read_texts(texts, encoding)
     for file in files:
         load_segmenter(segmenter, file.lang)

@@ -129,7 +129,7 @@ def train(
       isoglot joint en.txt it.txt fr.txt -l en-fr=a.tsv -l it-fr=b.tsv -o three
       isoglot joint en.txt fr.txt -l en-fr.tsv -o en-fr --dry-run
     """
-    from isoglot.aligned import ALIGNED_FOLDER as KIND
+    from isoglot.aligned import ALIGNED_FOLDER
     from isoglot.cli.console import note, print_json, progress_bars, result_table, say, table, warn
     from isoglot.cli.joint_inputs import read_job, tell_cost
     from isoglot.cli.outputs import claim
@@ -137,7 +137,7 @@ def train(
     from isoglot.wordvectors import remove_work
 
     _check_options(context)
-    claim(output, KIND)
+    claim(output, ALIGNED_FOLDER)
     with progress_bars() as progress:
         job = read_job(context.params, progress)
         if dry_run:

@@ -81,7 +81,7 @@ def static_align(
       isoglot static-align static --pivot en --from-vectors en=cc.en.vec --from-vectors fr=cc.fr.vec -o aligned
       isoglot static-align en=en.safetensors fr=fr.safetensors --pivot en --induce cognates -o aligned
     """
-    from isoglot.aligned import ALIGNED_FOLDER as KIND
+    from isoglot.aligned import ALIGNED_FOLDER
     from isoglot.assignments import split_languages
     from isoglot.cli.console import note, print_json, progress_bars, say
     from isoglot.cli.inputs import check_different, open_lexicons, open_space, parse_aligner
@@ -101,7 +101,7 @@ def static_align(
         check_inducer(induce)
     if criterion is not None and criterion not in CRITERIA:
         raise ConfigError(f"unknown criterion {criterion!r}", remedy=f"choose one of: {', '.join(CRITERIA)}")
-    claim(output, KIND)
+    claim(output, ALIGNED_FOLDER)
     work = output.with_name(f"{output.name}.work")
     with progress_bars() as progress:
         tests = open_lexicons(lexicons or [], list(files), pivot=pivot, fold_case=fold_case, progress=progress)
@@ -152,13 +152,13 @@ def _print(outcome: StaticAlignment, method: str) -> None:
 def _files(arguments: Sequence[str]) -> dict[str, str]:
     """The vectors' files by language."""
     from isoglot.assignments import split_languages
-    from isoglot.distill.distilling import KIND
+    from isoglot.distill import DISTILLED_FOLDER
     from isoglot.errors import ConfigError
     from isoglot.manifests import Fields
 
     if len(arguments) > 1 or "=" in arguments[0]:
         return split_languages(arguments)
-    manifest = KIND.read(Path(arguments[0]))
+    manifest = DISTILLED_FOLDER.read(Path(arguments[0]))
     listed = {"languages": list(manifest.mapping("languages"))}
     languages = Fields(listed, manifest.where, remedy=manifest.remedy).names("languages")
     if len(languages) < 2:

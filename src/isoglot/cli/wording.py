@@ -6,7 +6,14 @@ import re
 from typing import Any
 
 #: Parameters whose option has another name.
-_SYNONYMS = {"pairs": "seeds", "train": "lexicon", "texts": "text"}
+_SYNONYMS = {
+    "pairs": "seeds",
+    "train": "lexicon",
+    "lexicons": "lexicon",
+    "texts": "text",
+    "tests": "test",
+    "dictionary_from": "from_vectors",
+}
 
 #: Of the command in progress; typer brings its own copy of click, and so its own "current context".
 _running: Any = None

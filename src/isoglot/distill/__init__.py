@@ -1,6 +1,7 @@
 """Static word vectors out of contextual encoders: X2Static (Gupta & Jaggi 2021) and aggregation over contexts."""
 
 from isoglot.distill.distilling import (
+    DISTILLED_FOLDER as DISTILLED_FOLDER,
     distill_text as distill_text,
     distill_texts as distill_texts,
     distill_together as distill_together,

@@ -31,7 +31,7 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.wordvectors import TextFile
 
-KIND = FolderKind("isoglot-distilled", "distilled vectors", "`isoglot distill`", manifest="config.json")
+DISTILLED_FOLDER = FolderKind("isoglot-distilled", "distilled vectors", "`isoglot distill`", manifest="config.json")
 _SENTENCES = "sentences"
 
 
@@ -99,7 +99,7 @@ def distill_together(
     if len(set(langs)) < len(langs) or not langs:
         raise ConfigError(f"each text needs a language of its own, not {', '.join(langs)}")
     for output in runs:
-        KIND.check_replaceable(output)
+        DISTILLED_FOLDER.check_replaceable(output)
     done: dict[Path, dict[str, Distilled]] = {output: {} for output in runs}
     chosen: dict[tuple[Path, str], Sentences] = {}
     groups = _read_alike(runs)
@@ -174,7 +174,7 @@ def _write(
     done: Mapping[str, Distilled],
     progress: Progress,
 ) -> None:
-    with KIND.replacing(output) as temporary:
+    with DISTILLED_FOLDER.replacing(output) as temporary:
         for lang, one in done.items():
             one.space.save(temporary / f"{lang}.safetensors", progress=progress)
         content = {
@@ -186,7 +186,7 @@ def _write(
             },
             "versions": _versions(),
         }
-        KIND.write_manifest(temporary, content)
+        DISTILLED_FOLDER.write_manifest(temporary, content)
 
 
 def _versions() -> dict[str, str]:

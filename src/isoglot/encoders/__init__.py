@@ -5,7 +5,11 @@ from isoglot.encoders.encoded import WordVectors as WordVectors
 from isoglot.encoders.encoder import SHARD as SHARD, Encoder as Encoder
 from isoglot.encoders.estimate import SAMPLE as SAMPLE, Estimate as Estimate, estimate_encoding as estimate_encoding
 from isoglot.encoders.layers import Layers as Layers, parse_layers as parse_layers
-from isoglot.encoders.maps import Level as Level, is_aligned_folder as is_aligned_folder
+from isoglot.encoders.maps import (
+    ALIGNED_ENCODER_FOLDER as ALIGNED_ENCODER_FOLDER,
+    Level as Level,
+    is_aligned_folder as is_aligned_folder,
+)
 from isoglot.encoders.model import (
     LoadedModel as LoadedModel,
     check_native as check_native,

@@ -17,12 +17,12 @@ from isoglot.encoders.card import model_card
 from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.encoder import Encoder, Sentences
 from isoglot.encoders.layers import parse_layers
-from isoglot.encoders.maps import KIND, LayerMaps, Level, read_alignments, read_level
+from isoglot.encoders.maps import ALIGNED_ENCODER_FOLDER, LayerMaps, Level, read_alignments, read_level
 from isoglot.encoders.model import quiet
 from isoglot.encoders.sentence_model import SentenceModel, cannot_export, same_route
 from isoglot.errors import ConfigError, locating
-from isoglot.notebook import html_table
 from isoglot.progress import Progress, silent
+from isoglot.small_tables import html_table
 from isoglot.spaces import FloatMatrix
 
 
@@ -85,7 +85,7 @@ class AlignedEncoder:
     def save(self, folder: str | Path) -> str | None:
         """Write the folder. Gives None, or a sentence on why sentence-transformers cannot load it."""
         reason = cannot_export(self.encoder, self.alignments)
-        with KIND.replacing(folder) as temporary, quiet():
+        with ALIGNED_ENCODER_FOLDER.replacing(folder) as temporary, quiet():
             self.encoder.model.save(temporary / "encoder", depth=self._depth_to_save() if reason is None else None)
             for i, alignment in enumerate(self.alignments):
                 (temporary / "alignments" / str(i)).mkdir(parents=True)
@@ -106,14 +106,14 @@ class AlignedEncoder:
             one_route = reason is None and same_route(self.alignments[0])
             card = model_card(self.languages, self.info, one_route=one_route, reason=reason)
             (temporary / "README.md").write_text(card, "utf-8")
-            KIND.write_manifest(temporary, content)
+            ALIGNED_ENCODER_FOLDER.write_manifest(temporary, content)
         return reason
 
     @classmethod
     def load(cls, folder: str | Path, **settings: Any) -> AlignedEncoder:
         """Read what `save` wrote; `settings` (device, dtype, cache, ...) go to the Encoder."""
         folder = Path(folder)
-        manifest = KIND.read(folder)
+        manifest = ALIGNED_ENCODER_FOLDER.read(folder)
         encoder = Encoder(
             folder / "encoder",
             layer=manifest.text("layers"),

@@ -21,8 +21,8 @@ from isoglot.encoders.maps import LayerMaps, is_aligned_folder, read_maps
 from isoglot.encoders.model import LoadedModel, TokenMap
 from isoglot.encoders.pieces import POOLINGS, SENTENCE_POOLINGS, Tokens, check_pooling, sentence_pieces, word_pieces
 from isoglot.errors import ConfigError, FormatError, InputError, locating
-from isoglot.notebook import html_table
 from isoglot.progress import Progress, silent, within
+from isoglot.small_tables import html_table
 from isoglot.spaces import FloatMatrix
 
 #: Tokens of a batch, padding included. On a CPU more does not pay, and less leaves the products too small.

@@ -16,7 +16,7 @@ from isoglot.errors import ConfigError, FormatError, locating
 from isoglot.folders import FolderKind, Manifest
 from isoglot.spaces import FloatMatrix
 
-KIND = FolderKind("isoglot-aligned-encoder", "an aligned encoder", "`isoglot contextual align`")
+ALIGNED_ENCODER_FOLDER = FolderKind("isoglot-aligned-encoder", "an aligned encoder", "`isoglot contextual align`")
 #: More layers than any encoder has.
 _MOST_LAYERS = 1000
 _MOST_DIMENSIONS = 1_000_000
@@ -73,7 +73,7 @@ class LayerMaps:
 
 def is_aligned_folder(folder: Path) -> bool:
     """Whether `AlignedEncoder.save` wrote this folder."""
-    return KIND.owns(folder)
+    return ALIGNED_ENCODER_FOLDER.owns(folder)
 
 
 def read_alignments(manifest: Manifest) -> tuple[Alignment, ...]:
@@ -105,7 +105,7 @@ def read_level(manifest: Manifest) -> Level:
 
 def read_maps(folder: Path, lang: str | None) -> LayerMaps:
     """The maps of one language of the folder."""
-    manifest = KIND.read(folder)
+    manifest = ALIGNED_ENCODER_FOLDER.read(folder)
     src, tgt = manifest.names("languages", exactly=2)
     if lang not in (src, tgt):
         what = "has two languages" if lang is None else f"knows no {lang!r}"

@@ -5,3 +5,4 @@ from isoglot.lexicons.direction import check_direction as check_direction
 from isoglot.lexicons.frequency import frequency_ranks as frequency_ranks
 from isoglot.lexicons.lexicon import Lexicon as Lexicon
 from isoglot.lexicons.seeds import identical_strings as identical_strings, numerals as numerals
+from isoglot.lexicons.split import split_lexicon as split_lexicon

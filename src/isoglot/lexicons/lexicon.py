@@ -15,8 +15,8 @@ from isoglot.lexicons.coverage import Coverage
 from isoglot.lexicons.frequency import frequency_ranks
 from isoglot.lexicons.read import read_pairs
 from isoglot.named_data import locate
-from isoglot.printable import html_table
 from isoglot.progress import Progress, silent
+from isoglot.small_tables import html_table
 from isoglot.spaces import LoadReport, Space
 from isoglot.text import write_lines
 
@@ -76,12 +76,10 @@ class Lexicon:
 
     def _repr_html_(self) -> str:
         first = ", ".join(f"{source} → {target}" for source, target in self.pairs[:_EXAMPLES])
-        about = {
-            "size": f"{len(self):,} pairs, {len(self.by_source):,} sources",
-            "source": self.source,
-            "pairs": first + (", ..." if len(self) > _EXAMPLES else ""),
-        }
-        return html_table(f"Lexicon {self._languages.removesuffix(', ')}".rstrip(), about)
+        first += ", ..." if len(self) > _EXAMPLES else ""
+        row = [f"{len(self):,} pairs, {len(self.by_source):,} sources", self.source or "", first]
+        title = f"Lexicon {self._languages.removesuffix(', ')}".rstrip()
+        return html_table(title, ["size", "source", "pairs"], [row])
 
     @property
     def _languages(self) -> str:

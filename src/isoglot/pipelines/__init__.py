@@ -1,7 +1,7 @@
 """Whole jobs made of the rooms above: align a pair, several languages, compare methods, audit, fine-tune."""
 
 from isoglot.pipelines.align import align as align
-from isoglot.pipelines.align_pair import align_pair as align_pair, split_lexicon as split_lexicon
+from isoglot.pipelines.align_pair import align_pair as align_pair
 from isoglot.pipelines.audit import audit_encoder as audit_encoder, expected_megabytes as expected_megabytes
 from isoglot.pipelines.audit_report import Audit as Audit, Figure as Figure, write_audit_page as write_audit_page
 from isoglot.pipelines.compare import Contender as Contender, compare as compare, contenders as contenders
@@ -12,18 +12,13 @@ from isoglot.pipelines.contextual import (
     judge_translations as judge_translations,
 )
 from isoglot.pipelines.contextual_pairs import (
+    PAIRS_FOLDER as PAIRS_FOLDER,
     ContextualPairs as ContextualPairs,
     TokenisedPairs as TokenisedPairs,
     extract_to as extract_to,
 )
 from isoglot.pipelines.demo import run_demo as run_demo
 from isoglot.pipelines.encoder_alignment import align_encoder as align_encoder, tokenise as tokenise
-from isoglot.pipelines.finetune import (
-    Fine as Fine,
-    fine_tune as fine_tune,
-    prepare as prepare,
-    resume_recipe as resume_recipe,
-)
 from isoglot.pipelines.finetune_encoder import Finetuned as Finetuned, finetune as finetune
 from isoglot.pipelines.induction import check_inducer as check_inducer, check_learner as check_learner
 from isoglot.pipelines.joint import (
@@ -50,3 +45,9 @@ from isoglot.pipelines.static_job import CRITERIA as CRITERIA
 from isoglot.pipelines.suites import Suite as Suite, suite as suite
 from isoglot.pipelines.training_cost import duration as duration, estimate as estimate
 from isoglot.pipelines.training_figures import Evaluation as Evaluation
+from isoglot.pipelines.training_run import (
+    Fine as Fine,
+    fine_tune as fine_tune,
+    prepare as prepare,
+    resume_recipe as resume_recipe,
+)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from isoglot.aligned import Aligned
 from isoglot.aligners import Aligner, aligner
 from isoglot.errors import ConfigError, ShapeError
-from isoglot.lexicons import Lexicon
-from isoglot.pipelines.align_pair import align_pair, split_lexicon
+from isoglot.lexicons import Lexicon, split_lexicon
+from isoglot.pipelines.align_pair import align_pair
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 

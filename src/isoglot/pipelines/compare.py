@@ -12,8 +12,8 @@ from typing import Any
 
 from isoglot.aligners import Aligner, aligner, methods as known_methods, read_settings
 from isoglot.errors import ConfigError, IsoglotError, LexiconError
-from isoglot.lexicons import Lexicon, check_direction
-from isoglot.pipelines.align_pair import align_pair, split_lexicon
+from isoglot.lexicons import Lexicon, check_direction, split_lexicon
+from isoglot.pipelines.align_pair import align_pair
 from isoglot.pipelines.comparison import Comparison, MethodRun, Row, comparison_of
 from isoglot.pipelines.peak_memory import PeakMemory
 from isoglot.pipelines.small_data import few_pairs, few_words

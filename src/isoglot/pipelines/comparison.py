@@ -137,7 +137,7 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         head, rows, numeric = self.table()
-        return html_table(head, rows, numeric=numeric)
+        return html_table(self.title, head, rows, numeric=numeric)
 
     def record(self) -> dict[str, Any]:
         return {

@@ -22,7 +22,9 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import Content, FloatMatrix, IntVector, NativeWriter, Space, load_space, occurrence_name
 from isoglot.wordalign import MODELS, WordLinks, check_linking, check_links, link_words, statistical_align
 
-KIND = FolderKind("isoglot-contextual-pairs", "contextual pairs", "`isoglot contextual extract`", manifest="pairs.json")
+PAIRS_FOLDER = FolderKind(
+    "isoglot-contextual-pairs", "contextual pairs", "`isoglot contextual extract`", manifest="pairs.json"
+)
 Sentences = Sequence[Sequence[str]]
 
 
@@ -87,7 +89,7 @@ class ContextualPairs:
 
     def save(self, folder: str | Path) -> None:
         """Write the folder: a Space a side, the pairs, and how they were made."""
-        with KIND.replacing(folder) as temporary:
+        with PAIRS_FOLDER.replacing(folder) as temporary:
             self.src.save(temporary / "src.safetensors", format="native")
             self.tgt.save(temporary / "tgt.safetensors", format="native")
             _write_pairs(temporary, self.pairs, self.src.lang, self.tgt.lang, self.info)
@@ -95,7 +97,7 @@ class ContextualPairs:
     @classmethod
     def load(cls, folder: str | Path) -> ContextualPairs:
         """Read what `save` or `extract_to` wrote; vectors are mapped into memory, not read."""
-        manifest = KIND.read(folder)
+        manifest = PAIRS_FOLDER.read(folder)
         tensors = manifest.tensors("pairs.safetensors")
         pairs = tensors.take("pairs", (None, 2), kind="iu").astype(np.int64)
         languages = manifest.texts("languages", exactly=2, distinct=False)
@@ -147,7 +149,7 @@ def extract_to(
     progress: Progress = silent,
 ) -> ContextualPairs:
     """The same straight to disk, shard by shard, for texts whose vectors do not fit into memory."""
-    with KIND.replacing(folder) as temporary, contextlib.ExitStack() as stack:
+    with PAIRS_FOLDER.replacing(folder) as temporary, contextlib.ExitStack() as stack:
         writers = [
             NativeWriter(stack.enter_context((temporary / f"{side}.safetensors").open("wb")), encoder.dim)
             for side in ("src", "tgt")
@@ -271,4 +273,4 @@ def _info(encoder: Encoder, text: TokenisedPairs, method: str) -> dict[str, Any]
 
 def _write_pairs(folder: Path, pairs: IntVector, src: str, tgt: str, info: Mapping[str, Any]) -> None:
     save_file({"pairs": np.ascontiguousarray(pairs)}, folder / "pairs.safetensors")
-    KIND.write_manifest(folder, {"languages": [src, tgt], "pairs": len(pairs), "info": dict(info)})
+    PAIRS_FOLDER.write_manifest(folder, {"languages": [src, tgt], "pairs": len(pairs), "info": dict(info)})

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from isoglot import catalogue
-from isoglot.aligned import ALIGNED_FOLDER as KIND, Aligned, Translation, translate
+from isoglot.aligned import ALIGNED_FOLDER, Aligned, Translation, translate
 from isoglot.aligners import Procrustes
 from isoglot.errors import OfflineError
 from isoglot.extras import require
-from isoglot.lexicons import Lexicon
-from isoglot.pipelines.align_pair import PairOutcome, align_pair, split_lexicon
+from isoglot.lexicons import Lexicon, split_lexicon
+from isoglot.pipelines.align_pair import PairOutcome, align_pair
 from isoglot.progress import Progress, silent
 from isoglot.report import DataSource, HubnessCounts, Report, count_hubs, draw_map, write_report
 from isoglot.simulate import simulate_pair
@@ -67,7 +67,7 @@ def run_demo(
     """Run it all into the folder `output`; `tell` gets sentences for the user, such as that data is generated."""
     folder, page = output / "aligned", output / "report.html"
     require("report", "the report page")
-    KIND.check_replaceable(folder)
+    ALIGNED_FOLDER.check_replaceable(folder)
     languages = _generated("asked for") if offline else _fetched_or_generated(progress)
     for note in languages.notes:
         tell(note)

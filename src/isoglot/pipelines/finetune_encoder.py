@@ -10,10 +10,10 @@ from typing import Any
 from isoglot.encoders import Encoder
 from isoglot.extras import require
 from isoglot.finetuning import recipe_of
-from isoglot.notebook import html_table
-from isoglot.pipelines.finetune import fine_tune, prepare
 from isoglot.pipelines.training_cost import Cost, estimate
+from isoglot.pipelines.training_run import fine_tune, prepare
 from isoglot.progress import Progress, silent
+from isoglot.small_tables import html_table
 
 #: Figures that tell most, where they were measured.
 _SHOWN = ("retrieval", "retrieval csls", "semantic", "kept", "spread", "mlm")

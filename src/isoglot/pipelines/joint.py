@@ -19,8 +19,7 @@ from isoglot.aligners import Aligner, Alignment
 from isoglot.criteria import measure
 from isoglot.errors import ConfigError, InputError
 from isoglot.joint import GAMMAS, JointSpace, between, refine
-from isoglot.lexicons import Lexicon, check_direction
-from isoglot.pipelines.align_pair import split_lexicon
+from isoglot.lexicons import Lexicon, check_direction, split_lexicon
 from isoglot.pipelines.small_data import few_pairs, few_words
 from isoglot.progress import Progress, silent
 from isoglot.suggest import choose

@@ -8,10 +8,8 @@ from typing import Any
 
 from isoglot import catalogue
 from isoglot.aligned import ALIGNED_FOLDER, Aligned
-from isoglot.aligners import Alignment
-from isoglot.aligners.alignment import KIND as ALIGNMENT_FOLDER
-from isoglot.encoders import AlignedEncoder, Encoder
-from isoglot.encoders.maps import KIND as ALIGNED_ENCODER_FOLDER
+from isoglot.aligners import ALIGNMENT_FOLDER, Alignment
+from isoglot.encoders import ALIGNED_ENCODER_FOLDER, AlignedEncoder, Encoder
 from isoglot.errors import FormatError, InputError, IsoglotError
 from isoglot.folders import FolderKind
 from isoglot.lexicons import Lexicon

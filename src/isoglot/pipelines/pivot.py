@@ -14,8 +14,7 @@ from isoglot.aligned import Aligned
 from isoglot.aligners import Aligner, Alignment, onto_target
 from isoglot.errors import ConfigError
 from isoglot.joint import between
-from isoglot.lexicons import Lexicon, check_direction
-from isoglot.pipelines.align_pair import split_lexicon
+from isoglot.lexicons import Lexicon, check_direction, split_lexicon
 from isoglot.pipelines.small_data import few_pairs, few_words
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space

@@ -7,7 +7,7 @@ import resource
 import sys
 from typing import Any
 
-from isoglot.pipelines.finetune import Fine
+from isoglot.pipelines.training_run import Fine
 
 
 def estimate(fine: Fine) -> Cost:

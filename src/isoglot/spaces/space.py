@@ -20,8 +20,8 @@ import numpy.typing as npt
 
 from isoglot.errors import InputError, ShapeError
 from isoglot.plugins import late
-from isoglot.printable import html_table
 from isoglot.progress import Progress, silent
+from isoglot.small_tables import html_table
 from isoglot.strings import check_list
 
 if TYPE_CHECKING:
@@ -107,12 +107,9 @@ class Space:
         return f"Space({self.lang!r}, {len(self)} words x {self.dim}{extra})"
 
     def _repr_html_(self) -> str:
-        about = {
-            "size": f"{len(self):,} words x {self.dim}",
-            "source": self.source,
-            "words": ", ".join(self.words[:_SHOWN]) + (", ..." if len(self) > _SHOWN else ""),
-        }
-        return html_table(f"Space {self.lang}", about)
+        first = ", ".join(self.words[:_SHOWN]) + (", ..." if len(self) > _SHOWN else "")
+        row = [f"{len(self):,} words x {self.dim}", self.source or "", first]
+        return html_table(f"Space {self.lang}", ["size", "source", "words"], [row])
 
     def __contains__(self, word: object) -> bool:
         return word in self.index

@@ -116,4 +116,4 @@ class Results(list[Result]):
         return text_table(self.head, [result.cells() for result in self], numeric=self.numeric)
 
     def _repr_html_(self) -> str:
-        return html_table(self.head, [result.cells() for result in self], numeric=self.numeric)
+        return html_table("", self.head, [result.cells() for result in self], numeric=self.numeric)

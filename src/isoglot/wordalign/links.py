@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import ConfigError, FormatError, InputError
-from isoglot.notebook import html_table
+from isoglot.small_tables import html_table
 from isoglot.text import read_lines, write_lines
 
 Link = tuple[int, int]

@@ -48,7 +48,6 @@ EARLY_MARGIN = 0.12
     paper="Lample et al. 2018",
     iterative=True,
 )
-@dataclasses.dataclass(frozen=True)
 class Muse(Aligner):
     """Find a rotation without any pair. Rows stand in order of frequency, as vector files do.
 

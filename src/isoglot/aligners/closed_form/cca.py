@@ -5,7 +5,6 @@ Faruqui & Dyer 2014, "Improving vector space word representations using multilin
 
 from __future__ import annotations
 
-import dataclasses
 from typing import ClassVar
 
 import numpy as np
@@ -28,7 +27,6 @@ Floats = npt.NDArray[np.float64]
     paper="Faruqui & Dyer 2014",
     any_dimensions=True,
 )
-@dataclasses.dataclass(frozen=True)
 class CCA(Aligner):
     """Both sides are projected; the shared space has the leading canonical directions.
 

@@ -6,8 +6,6 @@ pairs, and the source is freed of it.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from isoglot.aligners.alignment import Alignment, LinearAlignment
@@ -22,7 +20,6 @@ from isoglot.aligners.base import Aligner, Problem, method
     cost="one look at the pairs: O(n d)",
     paper="Zhao & Eger 2022",
 )
-@dataclasses.dataclass(frozen=True)
 class GBDD(Aligner):
     """Shift the source by the difference of the means of both sides of the pairs.
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 
@@ -16,7 +14,6 @@ from isoglot.aligners.base import Aligner, Problem, method
     cost="none",
     paper="-",
 )
-@dataclasses.dataclass(frozen=True)
 class Identity(Aligner):
     """Both sides as they are, after normalisation (none by default).
 

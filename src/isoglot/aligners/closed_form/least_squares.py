@@ -6,8 +6,6 @@ Dinu et al. 2015 (arXiv:1412.6568).
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import numpy.typing as npt
 
@@ -25,7 +23,6 @@ from isoglot.spaces import FloatMatrix
     paper="Mikolov et al. 2013; Dinu et al. 2015",
     any_dimensions=True,
 )
-@dataclasses.dataclass(frozen=True)
 class LeastSquares(Aligner):
     """Map the source onto the target by regression.
 

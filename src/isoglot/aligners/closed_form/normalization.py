@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import numpy.typing as npt
 
@@ -23,7 +21,6 @@ from isoglot.spaces import FloatMatrix
     cost="one look at the vectors: O(n d)",
     paper="Zhao et al. 2021; Zhao & Eger 2022",
 )
-@dataclasses.dataclass(frozen=True)
 class Normalization(Aligner):
     """Standardise every dimension of each side on its own.
 

@@ -6,8 +6,6 @@ and Artetxe et al. 2016. This is also the "Rotation" of Zhao & Eger 2022.
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from isoglot.aligners.alignment import Alignment, LinearAlignment
@@ -23,7 +21,6 @@ from isoglot.spaces import FloatMatrix
     cost="one product of the pairs and one SVD: O(n d² + d³)",
     paper="Schönemann 1966; Xing et al. 2015",
 )
-@dataclasses.dataclass(frozen=True)
 class Procrustes(Aligner):
     """Rotate the source so that its side of the pairs falls on the target side.
 

@@ -41,7 +41,6 @@ LEAST_PAIRS = 10
     iterative=True,
     requires=("flows",),
 )
-@dataclasses.dataclass(frozen=True)
 class Bootstrap(Adversarial):
     """Rounds of inducing pairs and training under a constraint on them; the best round by the criterion is kept.
 

@@ -43,7 +43,6 @@ LOOKS = 4
     iterative=True,
     requires=("torch",),
 )
-@dataclasses.dataclass(frozen=True)
 class DemaBWE(Aligner):
     """Density matching from given pairs or, without any, from words that both Spaces spell alike.
 

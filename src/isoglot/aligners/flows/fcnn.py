@@ -28,7 +28,6 @@ from isoglot.threads import import_torch
     iterative=True,
     requires=("torch",),
 )
-@dataclasses.dataclass(frozen=True)
 class FCNN(PairTrained):
     """Minimise `|f(x) - y|²` over the pairs, f a network of three hidden layers with tanh and a linear way out.
 

@@ -108,7 +108,6 @@ class Adversarial(Trained):
     iterative=True,
     requires=("flows",),
 )
-@dataclasses.dataclass(frozen=True)
 class GanRealNVP(Adversarial):
     """Minimise the earth mover's distance between mapped and real words of both sides, minus the log-likelihoods.
 

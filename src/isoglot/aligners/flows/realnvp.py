@@ -54,7 +54,6 @@ class PairTrained(Trained):
     iterative=True,
     requires=("flows",),
 )
-@dataclasses.dataclass(frozen=True)
 class RealNVP(PairTrained):
     """Minimise `|f(x) - y|² + |f⁻¹(y) - x|²` over the pairs, minus `weight` times the log-likelihoods of x and y.
 

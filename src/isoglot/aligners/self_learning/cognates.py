@@ -8,7 +8,6 @@ random part of the candidates left out, more and more of them available, then ca
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,7 +33,6 @@ from isoglot.spaces import FloatMatrix
     paper="after Riley & Gildea 2018, Artetxe et al. 2018b",
     iterative=True,
 )
-@dataclasses.dataclass(frozen=True)
 class Cognates(Aligner):
     """Find a rotation from the words themselves. Rows stand in order of frequency, as vector files do.
 

@@ -13,7 +13,6 @@ dimension: languages, or the same texts embedded by two models.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,7 +37,6 @@ from isoglot.spaces import FloatMatrix, IntVector, unit_rows
     paper="Dar 2025",
     iterative=True,
 )
-@dataclasses.dataclass(frozen=True)
 class MiniVec2Vec(Aligner):
     """Anchors, relative representations, averaged counterparts, Procrustes, three kinds of refinement.
 

@@ -39,7 +39,6 @@ from isoglot.spaces import FloatMatrix, IntVector
     paper="Conneau et al. 2018",
     iterative=True,
 )
-@dataclasses.dataclass(frozen=True)
 class MuseSupervised(Aligner):
     """Procrustes on the pairs, then refinement; the best round by the semantic criterion wins.
 

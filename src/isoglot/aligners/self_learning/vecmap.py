@@ -51,7 +51,6 @@ class _Stepwise(Aligner, MappingSteps):
     cost="a few products of the pairs and SVDs: O(n d² + d³)",
     paper=_PAPER,
 )
-@dataclasses.dataclass(frozen=True)
 class VecMap(_Stepwise):
     """The supervised member: the steps once, on the given pairs."""
 
@@ -81,7 +80,6 @@ class _SelfLearned(_Stepwise, SelfLearning):
     paper=_SELF_LEARNING,
     iterative=True,
 )
-@dataclasses.dataclass(frozen=True)
 class VecMapSemi(_SelfLearned):
     """From seeds to a large dictionary of its own.
 
@@ -104,7 +102,6 @@ class VecMapSemi(_SelfLearned):
     paper=_SELF_LEARNING,
     iterative=True,
 )
-@dataclasses.dataclass(frozen=True)
 class VecMapIdentical(_SelfLearned):
     """From words that both vocabularies hold; pairs, where given, join them in the start.
 
@@ -131,7 +128,6 @@ class VecMapIdentical(_SelfLearned):
     paper=_SELF_LEARNING,
     iterative=True,
 )
-@dataclasses.dataclass(frozen=True)
 class VecMapUnsupervised(_SelfLearned):
     """From nothing: words are first matched by their sorted similarities to their own language.
 

@@ -7,7 +7,6 @@ rotation (Procrustes on the plan), which carries all other words along and is th
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,7 +32,6 @@ from isoglot.spaces import FloatMatrix
     iterative=True,
     requires=("transport",),
 )
-@dataclasses.dataclass(frozen=True)
 class GromovWasserstein(Aligner):
     """Entropic Gromov-Wasserstein on frequent words, Procrustes on its plan, refinement by mutual neighbours.
 

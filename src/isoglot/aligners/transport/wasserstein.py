@@ -11,7 +11,6 @@ Grave, Joulin & Berthet 2019, "Unsupervised alignment of embeddings with Wassers
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,7 +39,6 @@ BLUR = (0.2, 0.005)
     iterative=True,
     requires=("transport",),
 )
-@dataclasses.dataclass(frozen=True)
 class WassersteinProcrustes(Aligner):
     """Convex start, stochastic Wasserstein-Procrustes, refinement by mutual neighbours.
 

@@ -34,7 +34,6 @@ Vector = npt.NDArray[np.float32]
     paper="Li et al. 2022",
     iterative=True,
 )
-@dataclasses.dataclass(frozen=True)
 class Contrastive(Aligner):
     """Self-learning in closed form first, then gradient steps on a contrastive loss, both from mined translations.
 

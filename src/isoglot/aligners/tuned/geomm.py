@@ -42,7 +42,6 @@ _CHUNK = 5
     iterative=True,
     requires=("manifolds",),
 )
-@dataclasses.dataclass(frozen=True)
 class GeoMM(Aligner):
     """Ridge regression of "do these two words translate each other?" on U_src B U_tgtᵀ, over all seed words.
 

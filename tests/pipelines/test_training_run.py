@@ -14,8 +14,8 @@ import pytest
 from isoglot.encoders import Encoder
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.finetuning import open_corpus, recipe_of
-from isoglot.pipelines import Evaluation, estimate, fine_tune, finetune, prepare, resume_recipe
-from isoglot.pipelines.finetune import open_texts
+from isoglot.pipelines import Evaluation, estimate, fine_tune, prepare, resume_recipe, training_run
+from isoglot.pipelines.training_run import open_texts
 
 pytest.importorskip("accelerate")
 pytest.importorskip("sentence_transformers")
@@ -114,7 +114,7 @@ def no_encoder(monkeypatch):
     def load(*args, **options):
         raise AssertionError("too late")
 
-    monkeypatch.setattr(finetune, "Encoder", load)
+    monkeypatch.setattr(training_run, "Encoder", load)
 
 
 @pytest.mark.usefixtures("no_encoder")
@@ -154,7 +154,7 @@ def test_texts_that_are_none(recipe, text_files, place, kind, message, monkeypat
 
 @pytest.mark.usefixtures("no_encoder")
 def test_an_encoder_that_is_aligned_by_maps(recipe, tmp_path, monkeypatch):
-    monkeypatch.setattr(finetune, "is_aligned_folder", lambda path: True)
+    monkeypatch.setattr(training_run, "is_aligned_folder", lambda path: True)
     with pytest.raises(ConfigError, match=r"is aligned by maps.*name the encoder in it: maps/encoder"):
         prepare(recipe(encoder="maps"))
 
