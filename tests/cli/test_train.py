@@ -6,6 +6,8 @@ import io
 import json
 import os
 import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -211,3 +213,17 @@ def test_the_view_in_a_pipe_says_little(capsys, monkeypatch):
             view.show(StepRecord(step, 30, 1.0, {"l2": 1.0}, {"de-en": 1.0}, 1e-4, 1.0, 10, 1.0))
     steps = [line.split(" of ")[0] for line in capsys.readouterr().err.splitlines()]
     assert steps == ["step 1", "step 11", "step 21", "step 30"]
+
+
+def test_torchrun_starts_several_processes(tiny_folder, text_files, tmp_path):
+    out = tmp_path / "out"
+    recipe = f"train --preset l2 -e {tiny_folder} --parallel north={text_files / 'both.tsv'} --target south -o {out}"
+    settings = "--set steps=2 --set batch=4 --set segmenter=spaces --device cpu"
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "isoglot"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*command, *recipe.split(), *settings.split()], capture_output=True, text=True, env=environment, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(f"written to {out}") == 1
+    assert (out / "model.safetensors").is_file()

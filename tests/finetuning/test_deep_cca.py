@@ -252,7 +252,7 @@ def test_neither_units_rotations_shifts_nor_order_matter(seed, n, d, k, regulari
     assert -min(d, k, n - 1) - 1e-9 <= value <= 0
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=40)
 @given(seed=st.integers(0, 1000), d=st.integers(1, 6), k=st.integers(1, 6))
 def test_without_regulariser_no_linear_map_matters(seed, d, k):
     X, Y = related(40, d, k, seed=seed)

@@ -192,7 +192,7 @@ def test_gradient_is_that_of_finite_differences(cost, reach, debias):
     assert torch.autograd.gradcheck(values, (X.requires_grad_(), Y.requires_grad_()), eps=1e-5, atol=1e-6, rtol=1e-4)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=40)
 @given(
     seed=st.integers(0, 1000),
     lengths=st.lists(st.tuples(st.integers(1, 6), st.integers(1, 6)), min_size=1, max_size=4),
@@ -220,7 +220,7 @@ def test_padding_does_not_matter(seed, lengths, more, left, junk, cost, debias):
     assert not plan[~(x_mask[:, :, None] & y_mask[:, None, :])].any()
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=40)
 @given(order=st.permutations(range(5)), iterations=st.sampled_from([0, 20]))
 def test_neither_order_nor_company_matters(order, iterations):
     """Sentences of other sizes in the batch have other schedules, which must not spill over."""

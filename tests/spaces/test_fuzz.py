@@ -33,7 +33,7 @@ TARGETS = {
     "npz": ("x.npz", None),
     "safetensors": ("x.safetensors", None),
 }
-MUTATIONS = 120
+MUTATIONS = 240
 
 
 def _flip(data: bytearray, rng: random.Random) -> None:
@@ -136,7 +136,7 @@ def test_mutations(name: str, subword_space: Space, tmp_path: Path) -> None:
         shutil.rmtree(folder)
     # The mutations neither spare every file nor break every one: otherwise they test nothing.
     assert refused
-    assert loaded or name in ("gz", "xz", "bz2")  # these check all that they hold
+    assert loaded or name in ("xz", "bz2")  # these check all that they hold
     if sys.platform == "linux":
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 600_000  # kB
 
