@@ -4,18 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-# sys.monitoring of Python 3.12 measures coverage at almost no cost; on 3.11 it takes 10 to 30% of the time more.
-COVER = $(shell $(BIN)/python -c 'import sys; print("--cov=isoglot" if sys.version_info >= (3, 12) else "")')
 # Neighbours in a file share fixtures: each worker begins with one half of all tests and steals from the other's end.
-PYTEST = COVERAGE_CORE=$(if $(COVER),sysmon,ctrace) $(BIN)/python -m pytest
-FAST = -n 2 --dist worksteal -m "not slow and not network"
+PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test coverage reproduce benchmark fuzz kill-test clean help
+.PHONY: demo test reproduce benchmark fuzz kill-test clean help
 
 help:
 	@echo "make demo       align English and French, print the figures, leave demo/report.html"
-	@echo "make test       lint, types and all tests; with coverage from Python 3.12 on"
-	@echo "make coverage   all tests with coverage, on any Python"
+	@echo "make test       lint, types and all tests, with their coverage"
 	@echo "make reproduce  the long reproductions (tests marked slow)"
 	@echo "make benchmark  speed and memory, as ratios to named references"
 	@echo "make fuzz       mutated files for every reader: COUNT=20000 SEED=0 SAVE=fuzz-failures"
@@ -28,10 +24,7 @@ test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(PYTEST) $(FAST) $(COVER)
-
-coverage: $(STAMP)
-	$(PYTEST) $(FAST) --cov=isoglot
+	$(PYTEST) -m "not slow and not network" --cov
 
 reproduce: $(STAMP)
 	$(BIN)/python -m pytest -m slow

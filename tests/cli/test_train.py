@@ -106,7 +106,7 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
         patch.setattr(TrainingView, "show", interrupt)
         code, output, errors = command("train", *options)
     assert (code, output) == (130, "")
-    assert errors.splitlines()[-1] == "isoglot: stopped after step 2 of 4; go on with: isoglot train resume out"
+    assert errors.splitlines()[-1] == "isoglot: stopped after step 2 of 4; resume with: isoglot train resume out"
     code, output, errors = command("train", "resume", "out", "--json", "--device", "cpu")
     assert code == 0
     assert json.loads(output)["steps"] == 4

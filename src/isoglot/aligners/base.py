@@ -138,7 +138,7 @@ class Aligner(ABC):
 
         `pairs`: a Lexicon (with Spaces), or rows of src and tgt that translate each other, shape (p, 2). The aligner
         itself is not changed; all that was learned is in the Alignment. `checkpoint`: a file in which an iterative
-        method keeps its state; a run that was killed goes on from there and ends with the same result.
+        method keeps its state; a run that was killed resumes there and ends with the same result.
         """
         self.check_extras()
         X, Y = _matrix(src, "src"), _matrix(tgt, "tgt")

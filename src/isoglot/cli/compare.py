@@ -47,7 +47,7 @@ def compare_methods(
 ) -> None:
     """Run all methods (or chosen ones) on the same pairs and words, and print one table.
 
-    Methods that can do without pairs get none. Finished runs are kept in the output folder: a killed comparison goes on
+    Methods that can do without pairs get none. Finished runs are kept in the output folder: a killed comparison resumes
     where it was.
 
     Examples:

@@ -83,7 +83,7 @@ def distill(
 ) -> None:
     """Take static word vectors out of an encoder: X2Static (Gupta & Jaggi 2021) as Hämmerl et al. 2022 use it.
 
-    Each language's vectors, words and counts are one file in OUT, to be aligned like any others. A killed run goes on
+    Each language's vectors, words and counts are one file in OUT, to be aligned like any others. A killed run resumes
     where it was when the same command is given again; its state is kept in OUT.work. Sentences of fewer than 7 words,
     and those that are a paragraph of their own, are left out.
 

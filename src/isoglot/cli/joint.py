@@ -117,7 +117,7 @@ def train(
 ) -> None:
     """Train text of two or more languages together, reallocate words, refine, measure, write a dictionary.
 
-    A killed run goes on where it was when the same command is given again; its state is kept in OUT.work. The result is
+    A killed run resumes where it was when the same command is given again; its state is kept in OUT.work. The result is
     a folder like that of `isoglot align`: `translate`, `lexicon`, `evaluate bli` and `export` take it.
 
     Examples:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def project(
     context: typer.Context,
     labels: Annotated[Path, typer.Argument(metavar="LABELS", help="CoNLL file: a word and its label a line.")],
-    src: Annotated[Path, typer.Argument(metavar="SRC", help="The same sentences, one a line, words parted by blanks.")],
+    src: Annotated[Path, typer.Argument(metavar="SRC", help="The same sentences, one per line, separated by spaces.")],
     tgt: Annotated[Path, typer.Argument(metavar="TGT", help="Their translations, line by line.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="CoNLL file to write; default: TGT with .conll added.")

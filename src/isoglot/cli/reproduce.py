@@ -27,7 +27,7 @@ def density(
 ) -> None:
     """The simulation of Zhao & Eger 2022: 14 alignments over isomorphism t, frequency k and distance eps.
 
-    Finished alignments are kept in the output folder: a killed grid goes on where it was.
+    Finished alignments are kept in the output folder: a killed grid resumes where it was.
 
     Examples:
 

@@ -52,7 +52,7 @@ def finetune(
     """Train an encoder by every recipe on the catalogue's parallel text and search sentences with each.
 
     Beside the languages trained on, it is tested on languages that were not, and on English alone. Finished runs are
-    kept in the output folder: a killed table goes on where it was, in the middle of a training too.
+    kept in the output folder: a killed table resumes where it was, in the middle of a training too.
 
     Examples:
 

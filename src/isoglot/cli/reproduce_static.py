@@ -105,7 +105,7 @@ def static_contextual(
 
     Static vectors by X2Static and as means over contexts, each as distilled and aligned to the pivot; the encoder then
     goes on with masked tokens only, with MSE and with DCCA towards these vectors. Everything that is finished is kept
-    in the output folder: a killed run goes on where it was when the same command is given again. Dictionaries and
+    in the output folder: a killed run resumes where it was when the same command is given again. Dictionaries and
     sentences with translations are only tested with.
 
     Examples:

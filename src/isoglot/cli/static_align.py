@@ -70,7 +70,7 @@ def static_align(
 
     A dictionary is induced, VecMap learns from it, and where the translations that are found are no closer than before
     the language is kept as it was. OUT has one file a language, as `isoglot distill` writes them, and is an aligned
-    folder too: `isoglot translate`, `lexicon`, `export` and `evaluate bli` take it. A killed run goes on where it was
+    folder too: `isoglot translate`, `lexicon`, `export` and `evaluate bli` take it. A killed run resumes where it was
     when the same command is given again.
 
     Examples:

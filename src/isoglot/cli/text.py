@@ -40,7 +40,7 @@ def prepare_texts(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Clean text for training: one sentence a line, words parted by blanks; tell what was dropped and what is shared.
+    """Clean text for training, one sentence per line; tell what was dropped and what languages share.
 
     Files may be plain or compressed (gz, xz, bz2, zst) and larger than memory. Dropped are blank, repeated, too short
     and too long sentences, those with words of more than 60 letters (web addresses, code) and those of which less than

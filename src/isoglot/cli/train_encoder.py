@@ -1,4 +1,4 @@
-"""`isoglot train encoder` trains one on parallel text; `isoglot train resume` goes on with a stopped run."""
+"""`isoglot train encoder` trains one on parallel text; `isoglot train resume` resumes a stopped run."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def train_encoder(
 
     Each step takes equally many sentences of every language. The last lines of each text are held out: sentences are
     searched for among them during training, and the weights that are best by the semantic criterion are kept. The
-    folder that comes out loads in transformers and in sentence-transformers. A run that was stopped goes on with
+    folder that comes out loads in transformers and in sentence-transformers. A run that was stopped resumes with
     `isoglot train resume FOLDER`, or when the same command is given again.
 
     Examples:
@@ -194,7 +194,7 @@ def _run(recipe: Recipe, *, words: bool, device: str, dry_run: bool, json: bool)
         except Stopped as stopped:
             view.close()
             if speaks:
-                say(f"isoglot: {stopped.what}; go on with: isoglot train resume {recipe.output}")
+                say(f"isoglot: {stopped.what}; resume with: isoglot train resume {recipe.output}")
             raise typer.Exit(_INTERRUPTED) from None
     if not speaks:
         return

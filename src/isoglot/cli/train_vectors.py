@@ -46,7 +46,7 @@ def train_vectors(
 ) -> None:
     """Train word vectors on one text, to be aligned like any others.
 
-    A killed run goes on where it was when the same command is given again; its state is kept in OUTPUT.work.
+    A killed run resumes where it was when the same command is given again; its state is kept in OUTPUT.work.
 
     Examples:
 
