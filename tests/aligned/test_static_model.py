@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from isoglot.aligned import write_static_model
+from isoglot.aligned.static_model import write_static_model
 from isoglot.errors import InputError, ShapeError
 from isoglot.spaces import Space
 

@@ -55,7 +55,7 @@ def test_finished_runs_are_not_repeated(data, tmp_path, replace_align_pair):
     again = compare(src, tgt, lexicon, ["procrustes"], folder=tmp_path)
     assert again.rows[0].values == first.rows[0].values
     with pytest.raises(AssertionError, match="ran again"):
-        compare(src, tgt, lexicon, ["procrustes"], seeds=50, folder=tmp_path)
+        compare(src, tgt, lexicon, ["procrustes"], most_pairs=50, folder=tmp_path)
 
 
 def test_a_method_that_cannot_run_says_why(data):

@@ -1,10 +1,9 @@
 """What a user holds afterwards: languages in one space, translation, dictionaries, re-ranking, export."""
 
 from isoglot.aligned.aligned import Aligned as Aligned
-from isoglot.aligned.export import EXPORTS as EXPORTS, check_export_format as check_export_format
+from isoglot.aligned.export import check_export_format as check_export_format
 from isoglot.aligned.rerank import RerankedRetriever as RerankedRetriever, Reranker as Reranker
 from isoglot.aligned.shared import ALIGNED_FOLDER as ALIGNED_FOLDER, check_name as check_name
-from isoglot.aligned.static_model import write_static_model as write_static_model
 from isoglot.aligned.translation import (
     InducedPair as InducedPair,
     Translation as Translation,

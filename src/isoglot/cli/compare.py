@@ -98,7 +98,7 @@ def compare_methods(
             chosen,
             runs=runs,
             test=gold,
-            seeds=seeds,
+            most_pairs=seeds,
             held_out=held_out,
             folder=output,
             match_dimensions=match_dimensions,

@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 import typer
 
 from isoglot.cli.given import refuse
-from isoglot.cli.options import Aligned, FoldCase, From, Json, Score, Swap, To
+from isoglot.cli.options import AlignedFolder, FoldCase, From, Json, Score, Swap, To
 
 
 def bilingual_lexicon_induction(
     context: typer.Context,
-    folder: Aligned,
+    folder: AlignedFolder,
     lexicon: Annotated[str, typer.Option("--lexicon", "-l", help="Gold translations: a file or a catalogue name.")],
     source: From = None,
     target: To = None,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isoglot.cli.options import Aligned, FoldCase, Json
+from isoglot.cli.options import AlignedFolder, FoldCase, Json
 from isoglot.extras import require
 
 
@@ -75,7 +75,7 @@ def convert(
 
 
 def export(
-    folder: Aligned,
+    folder: AlignedFolder,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
     format: Annotated[
         str,
@@ -96,30 +96,14 @@ def export(
       isoglot export en-fr -o vectors --format text
       isoglot export en-fr -o model --format static-model
     """
-    from isoglot.aligned import Aligned, write_static_model
+    from isoglot.aligned import Aligned, check_export_format
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.outputs import claim, claim_file
-    from isoglot.errors import ConfigError
-    from isoglot.spaces import save_space
 
-    endings = {"text": ".vec", "binary": ".bin", "kv": ".kv"}
-    if format not in (*endings, "static-model"):
-        raise ConfigError(f"unknown export format {format!r}", remedy=f"one of: {', '.join(endings)}, static-model")
-    if format == "kv":
-        require("gensim", "writing gensim KeyedVectors")
+    check_export_format(format)
     claim_file(output) if format == "static-model" else claim(output)
-    aligned = Aligned.load(folder)
-    written: list[str] = []
-    if format == "static-model":
-        write_static_model(list(aligned.spaces.values()), output)
-        written.append(str(output))
-    else:
-        kinds = {"text": "text", "binary": "word2vec-binary", "kv": "gensim"}
-        with progress_bars() as progress:
-            for name, space in aligned.spaces.items():
-                path = output / f"{name}{endings[format]}"
-                save_space(space, path, format=kinds[format], progress=progress)
-                written.append(str(path))
+    with progress_bars() as progress:
+        written = [str(path) for path in Aligned.load(folder).export(output, format, progress=progress)]
     if json:
         print_json({"format": format, "written": written})
         return

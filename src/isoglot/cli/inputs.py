@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from isoglot import catalogue
 from isoglot.aligned import Aligned
 from isoglot.aligners import Aligner, aligner, read_settings
 from isoglot.assignments import language_file
@@ -16,8 +15,7 @@ from isoglot.errors import ConfigError, InputError
 from isoglot.languages import guess_pair
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress
-from isoglot.spaces import Space, load_space
-from isoglot.suggest import nearest
+from isoglot.spaces import Space
 from isoglot.wordvectors import TextFile
 
 
@@ -32,12 +30,9 @@ def check_different(names: Sequence[str]) -> None:
 
 def open_space(text: str, *, lang: str | None, limit: int | None, fold_case: bool, progress: Progress) -> Space:
     """A file of vectors, or a catalogue name such as `vectors/fr`; repairs are told on standard error."""
-    path = _path(text, progress)
-    if not Path(text).exists():
-        lang = lang or catalogue.entry(text).languages[0]
-    space = load_space(path, lang=lang or None, limit=limit, progress=progress)
+    space = Space.load(text, lang=lang or None, limit=limit, progress=progress)
     if space.report is not None:
-        notes(space.report.notes(), path.name)
+        notes(space.report.notes(), Path(space.source or text).name)
     if not len(space):
         raise InputError("holds no vectors", where=text)
     return space.fold_case() if fold_case else space
@@ -45,10 +40,9 @@ def open_space(text: str, *, lang: str | None, limit: int | None, fold_case: boo
 
 def open_lexicon(text: str, *, fold_case: bool, progress: Progress, languages: tuple[str, str] = ("", "")) -> Lexicon:
     """A file of pairs, or a catalogue name such as `lexicon/en-fr`."""
-    path = _path(text, progress)
-    lexicon = Lexicon.load(path, *(languages if any(languages) else guess_pair(text)))
+    lexicon = Lexicon.load(text, *(languages if any(languages) else guess_pair(text)), progress=progress)
     if lexicon.report is not None:
-        notes(lexicon.report.notes(), path.name)
+        notes(lexicon.report.notes(), Path(lexicon.source or text).name)
     return lexicon.fold_case() if fold_case else lexicon
 
 
@@ -137,18 +131,3 @@ def aligned_folder(folder: Path) -> Iterator[Aligned]:
 def split_commas(text: str) -> list[str]:
     """The parts of a list such as `de, es,fr`."""
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _path(text: str, progress: Progress) -> Path:
-    """A file, or what the catalogue has under this name."""
-    path = Path(text)
-    if path.exists():
-        return path
-    if catalogue.has_entry(text):
-        return catalogue.fetch(text, progress)
-    near = nearest(text, (entry.name for entry in catalogue.entries()))
-    if near:
-        remedy = f"the catalogue has {near!r} (see `isoglot data list`)"
-    else:
-        remedy = "check the path; `isoglot data list` names data that can be fetched"
-    raise InputError("no such file", where=text, remedy=remedy)

@@ -13,7 +13,7 @@ Limit = Annotated[
 ]
 FoldCase = Annotated[bool, typer.Option("--fold-case", help="Lower-case vectors' words and lexicons.")]
 Swap = Annotated[bool, typer.Option("--swap", help="Reverse the lexicons: their first column is the target language.")]
-Aligned = Annotated[Path, typer.Argument(metavar="OUT", help="Folder written by `isoglot align`.")]
+AlignedFolder = Annotated[Path, typer.Argument(metavar="OUT", help="Folder written by `isoglot align`.")]
 From = Annotated[str | None, typer.Option("--from", help="Source language; default: the first of the folder.")]
 To = Annotated[str | None, typer.Option("--to", help="Target language; default: the first other one.")]
 Score = Annotated[

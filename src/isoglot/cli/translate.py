@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from isoglot.cli.options import Aligned, From, Json, Rerank, Score, To
+from isoglot.cli.options import AlignedFolder, From, Json, Rerank, Score, To
 
 #: Of words on standard input, which may be any stream.
 _MOST_BYTES = 1 << 26
 
 
 def translate_words(
-    folder: Aligned,
+    folder: AlignedFolder,
     words: Annotated[
         list[str] | None, typer.Argument(help="Words; without any, or with -, one a line from standard input.")
     ] = None,
@@ -82,7 +82,7 @@ def translate_words(
 
 
 def lexicon(
-    folder: Aligned,
+    folder: AlignedFolder,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File to write: source, target, confidence; tab-separated.")
     ],

@@ -18,6 +18,7 @@ from isoglot.lexicons import Lexicon, split_lexicon
 from isoglot.pipelines.align_pair import align_pair
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
+from isoglot.tasks import as_lexicon
 
 #: What can stand for a Space: itself, a file, a catalogue name, or a matrix whose rows have no words.
 AnySpace = Space | str | Path | npt.NDArray[Any]
@@ -66,8 +67,8 @@ def align(
     `aligned.info["results"]`.
     """
     source, target = as_space(src, src_lang, limit, progress), as_space(tgt, tgt_lang, limit, progress)
-    lexicon = None if pairs is None else as_lexicon(pairs, source, target)
-    gold = None if test is None else as_lexicon(test, source, target)
+    lexicon = None if pairs is None else _as_lexicon(pairs, source, target)
+    gold = None if test is None else _as_lexicon(test, source, target)
     if method is None:
         method = "procrustes" if lexicon is not None else "cognates" if _has_words(src, tgt) else "vecmap-unsupervised"
     if not isinstance(method, str):
@@ -109,19 +110,16 @@ def as_space(side: AnySpace, lang: str | None = None, limit: int | None = None, 
     return Space(lang or "", [str(row) for row in range(len(matrix))], matrix)
 
 
-def as_lexicon(pairs: AnyLexicon, src: Space, tgt: Space) -> Lexicon:
-    """The Lexicon that `pairs` stands for."""
-    if isinstance(pairs, Lexicon):
-        return pairs
-    if isinstance(pairs, str | Path):
-        return Lexicon.load(pairs, src.lang, tgt.lang)
-    rows = list(pairs)
-    if rows and all(isinstance(number, int | np.integer) for pair in rows for number in pair):
-        index = np.asarray(rows)
-        if index.ndim != 2 or index.shape[1] != 2 or index.min() < 0 or (index >= [len(src), len(tgt)]).any():
-            raise ShapeError(f"pairs of rows must lie within the {len(src)} source and {len(tgt)} target rows")
-        rows = [(src.words[i], tgt.words[j]) for i, j in index]
-    return Lexicon(rows, src.lang, tgt.lang)
+def _as_lexicon(pairs: AnyLexicon, src: Space, tgt: Space) -> Lexicon:
+    """The Lexicon that `pairs` stands for; pairs of row numbers are pairs of the rows' words."""
+    if not isinstance(pairs, Lexicon | str | Path):
+        pairs = list(pairs)
+        if pairs and all(isinstance(number, int | np.integer) for pair in pairs for number in pair):
+            rows = np.asarray(pairs)
+            if rows.ndim != 2 or rows.shape[1] != 2 or rows.min() < 0 or (rows >= [len(src), len(tgt)]).any():
+                raise ShapeError(f"pairs of rows must lie within the {len(src)} source and {len(tgt)} target rows")
+            pairs = [(src.words[i], tgt.words[j]) for i, j in rows]
+    return as_lexicon(pairs, src.lang, tgt.lang)
 
 
 def _has_words(*sides: AnySpace) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 from isoglot.aligners import Aligner, aligner, methods as known_methods, read_settings
 from isoglot.errors import ConfigError, IsoglotError, LexiconError
 from isoglot.lexicons import Lexicon, check_direction, split_lexicon
+from isoglot.pipelines.align import as_space
 from isoglot.pipelines.align_pair import align_pair
 from isoglot.pipelines.comparison import Comparison, MethodRun, Row, comparison_of
 from isoglot.pipelines.peak_memory import PeakMemory
@@ -84,7 +85,7 @@ def compare(
     *,
     runs: int = 1,
     test: GivenLexicon | None = None,
-    seeds: int | None = None,
+    most_pairs: int | None = None,
     held_out: int | None = None,
     folder: str | Path | None = None,
     match_dimensions: bool = False,
@@ -98,9 +99,10 @@ def compare(
 
     Args:
         src, tgt: Spaces, files of vectors, or catalogue names.
-        lexicon: a Lexicon, a file, a catalogue name, or pairs of words. Part of it is held out, see `split_lexicon`,
-            which `seeds` and `held_out` are for, unless there is
+        lexicon: a Lexicon, a file, a catalogue name, or pairs of words. Unless there is a `test`, part of it is held
+            out, see `isoglot.lexicons.split_lexicon`.
         test: a lexicon of its own to test on.
+        most_pairs: learn from at most so many pairs. held_out: how many source words to test on.
         methods: names, with settings as `name,key=value`, or aligners, also of your own; default: all methods.
         runs: seeds of each method that makes random choices, from its own seed on.
         folder: where finished runs are kept.
@@ -108,10 +110,10 @@ def compare(
         missing: lines for what cannot be run here, each a label and what it needs.
     """
     chosen = contenders(methods)
-    source, target = (side if isinstance(side, Space) else Space.load(side, progress=progress) for side in (src, tgt))
+    source, target = (as_space(side, progress=progress) for side in (src, tgt))
     gold = None if test is None else as_lexicon(test, source.lang, target.lang)
     pairs = as_lexicon(lexicon, source.lang, target.lang)
-    train, rest = split_lexicon(pairs, source, target, seeds=seeds, held_out=held_out if gold is None else 0)
+    train, rest = split_lexicon(pairs, source, target, seeds=most_pairs, held_out=held_out if gold is None else 0)
     gold = gold or rest
     if gold is None:
         raise LexiconError("the lexicon is too small to hold words out", where=pairs.source, remedy="give `test`")
