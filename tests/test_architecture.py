@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import isoglot
+from isoglot.plugins import late
 
 PACKAGE = Path(isoglot.__file__).parent
 #: Top to bottom: a room may import only from itself and from rooms above it.
@@ -112,6 +114,38 @@ def test_every_room_has_a_place_in_the_flow():
 def test_no_module_outgrows_one_idea():
     lines = {str(path.relative_to(PACKAGE)): len(path.read_text("utf-8").splitlines()) for path in MODULES}
     assert not {name: n for name, n in lines.items() if n > LONGEST}
+
+
+def test_the_library_names_no_options_of_the_command_line():
+    for path in MODULES:
+        if room_of(name_of(path)) == "cli":
+            continue
+        documented = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.Module | ast.ClassDef | ast.FunctionDef)]
+        docs = {ast.get_docstring(node, clean=False) for node in documented}
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in docs:
+                assert not re.search(r"[\s`]--[a-z]", node.value), f"{path}: {node.value!r}"
+
+
+#: The calls down the flow: methods of a thing whose work is done further down. Each is an exception: keep them few.
+LATE = {
+    "isoglot.aligners.sklearn_view:AlignedTransformer",
+    "isoglot.aligners:methods",
+    "isoglot.catalogue:entries",
+    "isoglot.catalogue:entry",
+    "isoglot.catalogue:fetch",
+    "isoglot.catalogue:has_entry",
+    "isoglot.plugins:late",
+    "isoglot.spaces.load:load_space",
+    "isoglot.spaces.load:save_space",
+    "isoglot.tasks:evaluate",
+}
+
+
+def test_late_calls_are_those_listed_and_find_what_they_name():
+    texts = [path.read_text("utf-8") for path in MODULES]
+    assert {target for text in texts for target in re.findall(r"(?<!\w)late\(\s*\"([^\"]+)\"", text)} == LATE
+    assert all(callable(late(target)) for target in LATE)
 
 
 def test_nothing_unpickles_or_prints():

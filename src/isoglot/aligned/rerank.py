@@ -31,7 +31,7 @@ from isoglot.progress import Progress, silent
 from isoglot.retrieval import Neighbours
 from isoglot.spaces import Space
 
-_KIND = FolderKind("isoglot-reranker", "a re-ranker", "`isoglot align --rerank`", manifest="rerank.json")
+_KIND = FolderKind("isoglot-reranker", "a re-ranker", "`isoglot align` with re-ranking", manifest="rerank.json")
 #: More aligners than anybody would ask at once.
 _MOST_VIEWS = 100
 
