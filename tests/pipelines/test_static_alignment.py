@@ -110,14 +110,17 @@ def hardly_trained(lang: str, seed: int, *, words: int = 400, dim: int = 256) ->
     return Space(lang, [f"{lang}{i}" for i in range(words)], adam.vectors, counts=counts)
 
 
-def test_vectors_that_are_noise_are_not_aligned():
+@pytest.mark.parametrize("seed", [1, 5])
+def test_vectors_that_are_noise_are_not_aligned(seed):
     """They share a direction, that of frequency, so that they lie closer than after random rotations."""
-    spaces = {lang: hardly_trained(lang, 1 + i) for i, lang in enumerate(("en", "fr"))}
+    spaces = {lang: hardly_trained(lang, seed + i) for i, lang in enumerate(("en", "fr"))}
     assert np.abs(spaces["en"].vectors - spaces["fr"].vectors).mean() > 1e-4  # each has its own start
     found = align_static(spaces, "en").choices["fr"]
     assert not found.aligned
-    assert found.after > found.before
-    assert "chance" in found.note
+    if seed == 1:
+        assert found.after > found.before  # the case that only the comparison with chance tells
+    if found.after > found.before:
+        assert "chance" in found.note
 
 
 def test_the_dictionary_may_come_from_other_vectors(world):
@@ -204,7 +207,7 @@ def test_spelling_does_not_keep_a_language_as_it_was(world):
     assert not misled.aligned
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(3))
 def test_languages_that_share_nothing_are_left_alone(world, seed):
     """Neighbours are found anywhere, and a map brings them closer: by the criterion alone, they would be aligned."""
     far = language("far", np.random.default_rng(seed + 5).normal(size=(N, D)) * np.linspace(0.5, 2, D))

@@ -39,7 +39,7 @@ def test_the_plan_is_that_of_the_training(seed, n, m, scale, blur):
 
     X, Y = words(n, m, seed, scale)
     masks = [torch.ones(1, size, dtype=torch.bool) for size in (n, m)]
-    exact = TransportSettings(blur=blur, iterations=2000, tolerance=1e-4)
+    exact = TransportSettings(blur=blur, iterations=2000, tolerance=1e-6)
     theirs = transport_plan(torch.from_numpy(X)[None], torch.from_numpy(Y)[None], *masks, exact)
     assert furthest(word_ot_plan(X @ Y.T, blur), theirs[0].numpy()) < 0.01
 
