@@ -71,6 +71,28 @@ def test_without_pairs_a_method_is_chosen_that_needs_none(pair):
         ig.align(pair.src, pair.tgt, method="procrustes")
 
 
+def test_pairs_only_measure_a_method_that_learns_from_none(pair):
+    aligned = ig.align(pair.src, pair.tgt, pair.lexicon, method="normalization")
+    assert aligned.info["train_pairs"] == 0
+    assert aligned.info["results"][0]["n"] > 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"pairs": 1, "test": 1, "method": "normalization"}, "learns from no pairs"),
+        ({"method": "normalization", "held_out": 5}, "`held_out` has no effect without `pairs`"),
+        ({"method": "normalization", "most_pairs": 5}, "`most_pairs` has no effect without `pairs`"),
+        ({"pairs": 1, "test": 1, "held_out": 5}, "`held_out` has no effect with `test`"),
+        ({"pairs": 1, "method": ig.aligner("procrustes"), "seed": 3}, "seed is a setting of the aligner"),
+    ],
+)
+def test_what_would_have_no_effect_is_refused(pair, arguments, message):
+    given = {name: pair.lexicon if value == 1 else value for name, value in arguments.items()}
+    with pytest.raises(ConfigError, match=message):
+        ig.align(pair.src, pair.tgt, **given)
+
+
 def test_a_test_lexicon_of_its_own(pair):
     half = len(pair.lexicon) // 2
     train, test = pair.lexicon.pairs[:half], pair.lexicon.pairs[half:]

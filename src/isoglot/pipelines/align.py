@@ -40,7 +40,7 @@ def align(
     src_lang: str | None = None,
     tgt_lang: str | None = None,
     score: str = "csls",
-    seed: int = 0,
+    seed: int | None = None,
     threads: int | None = None,
     progress: Progress = silent,
     **settings: Any,
@@ -50,7 +50,7 @@ def align(
     Args:
         src, tgt: Spaces, files of vectors in any format, catalogue names ("vectors/en"), or matrices.
         pairs: translations to learn from: a Lexicon, a file, a catalogue name ("lexicon/en-fr"), pairs of words, or,
-            for matrices, pairs of row numbers. None for a method that needs none.
+            for matrices, pairs of row numbers. None for a method that needs none, which is only measured on them.
         method: a name of `isoglot.methods()`, "module:Class", or an aligner. By default "procrustes" with pairs, and
             without them "cognates", which looks at spelling, or "vecmap-unsupervised" for matrices, which have none.
         test: translations to measure on. Without it some of the pairs are held out, see `held_out`.
@@ -61,6 +61,7 @@ def align(
         limit: read at most so many words of each file.
         src_lang, tgt_lang: language codes, where the files do not tell them.
         score: how candidates are ranked when measuring.
+        seed: of the method, if it is given by name; 0 by default.
         settings: of the method, if it is given by name.
 
     What the method doubts of its own result, such as that it did not work, is a warning; figures are in
@@ -71,12 +72,14 @@ def align(
     gold = None if test is None else _as_lexicon(test, source, target)
     if method is None:
         method = "procrustes" if lexicon is not None else "cognates" if _has_words(src, tgt) else "vecmap-unsupervised"
-    if not isinstance(method, str):
-        if settings:
-            raise ConfigError(f"{next(iter(settings))} is a setting of the aligner", remedy="give it to the aligner")
-        chosen = method
+    if isinstance(method, str):
+        chosen = aligner(method, seed=seed or 0, **settings)
     else:
-        chosen = aligner(method, seed=seed, **settings)
+        chosen = method
+        for name in [*settings, *(["seed"] if seed is not None else [])]:
+            raise ConfigError(f"{name} is a setting of the aligner", remedy="give it to the aligner")
+    unsupervised = chosen.method.supervision == "unsupervised"
+    _check_effect(chosen, lexicon, gold, most_pairs, held_out)
     if lexicon is not None:
         lexicon, rest = split_lexicon(
             lexicon, source, target, seeds=most_pairs, held_out=held_out if gold is None else 0
@@ -86,7 +89,7 @@ def align(
         source,
         target,
         chosen,
-        train=None if chosen.method.supervision == "unsupervised" and test is not None else lexicon,
+        train=None if unsupervised else lexicon,
         test=gold,
         score=score,
         threads=threads,
@@ -96,6 +99,22 @@ def align(
     for warning in outcome.warnings:
         warnings.warn(warning, stacklevel=2)
     return outcome.aligned
+
+
+def _check_effect(
+    chosen: Aligner, pairs: Lexicon | None, test: Lexicon | None, most_pairs: int | None, held_out: int | None
+) -> None:
+    """Raise for arguments that the others leave without effect."""
+    if chosen.method.supervision == "unsupervised" and pairs is not None and test is not None:
+        raise ConfigError(
+            f"{chosen.method.name} learns from no pairs, and `test` is what it is measured on",
+            remedy="leave out `pairs` or `test`",
+        )
+    for name, value in (("most_pairs", most_pairs), ("held_out", held_out)):
+        if value is not None and pairs is None:
+            raise ConfigError(f"`{name}` has no effect without `pairs`", remedy="leave it out")
+    if held_out and test is not None:
+        raise ConfigError("`held_out` has no effect with `test`, which holds all the test words", remedy="leave it out")
 
 
 def as_space(side: AnySpace, lang: str | None = None, limit: int | None = None, progress: Progress = silent) -> Space:

@@ -110,6 +110,8 @@ def compare(
         missing: lines for what cannot be run here, each a label and what it needs.
     """
     chosen = contenders(methods)
+    if held_out and test is not None:
+        raise ConfigError("`held_out` has no effect with `test`, which holds all the test words", remedy="leave it out")
     source, target = (as_space(side, progress=progress) for side in (src, tgt))
     gold = None if test is None else as_lexicon(test, source.lang, target.lang)
     pairs = as_lexicon(lexicon, source.lang, target.lang)
