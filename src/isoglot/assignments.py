@@ -34,6 +34,35 @@ def split_assignments(texts: Iterable[str]) -> dict[str, str]:
     return values
 
 
+def split_method(text: str) -> tuple[str, list[str]]:
+    """Name and settings of `rcsls,epochs=5`; a comma within a value begins no setting.
+
+    >>> split_method("vecmap,normalise=unit,centre,unit,rounds=3")
+    ('vecmap', ['normalise=unit,centre,unit', 'rounds=3'])
+    """
+    name, *settings = re.split(r",(?=\s*[\w-]+\s*=)", text)
+    return name, settings
+
+
+def split_groups(texts: Iterable[str], groups: Collection[str]) -> dict[str, list[str]]:
+    """Settings by what they belong to: `word.null=0.4` to the group "word", those without a point to "".
+
+    >>> split_groups(["ridge=0.5", "word.null=0.4"], ["word"])
+    {'': ['ridge=0.5'], 'word': ['null=0.4']}
+    """
+    settings: dict[str, list[str]] = {"": [], **{group: [] for group in groups}}
+    for text in texts:
+        group, point, rest = text.partition("=")[0].partition(".")
+        if not point:
+            settings[""].append(text)
+        elif group.strip() in settings and group.strip():
+            settings[group.strip()].append(text.partition(".")[2])
+        else:
+            known = [f"{one}.{rest.strip()}" for one in groups]
+            raise ConfigError(f"there is no setting {group}.{rest}", remedy=hint(f"{group}.{rest}", known, None if known else "leave it out"))
+    return settings
+
+
 def read_assignments(texts: Iterable[str], types: Mapping[str, str], *, owner: str | None = None) -> dict[str, Any]:
     """Settings by name, each read by its type; `owner` names what has these settings and refuses others.
 
@@ -112,6 +141,18 @@ def value_of(key: str, text: str, kind: str) -> Any:
     except (KeyError, ValueError):
         raise ConfigError(f"{key} takes {kind}, not {text!r}") from None
     return text
+
+
+def language_and_name(text: str) -> tuple[str, str]:
+    """Language and name of `fr=presse.vec`; without a language, or if there is a file of that very name, "" and all.
+
+    >>> language_and_name("fr=vectors/fr"), language_and_name("news.fr.vec")
+    (('fr', 'vectors/fr'), ('', 'news.fr.vec'))
+    """
+    match = re.fullmatch(r"([\w.@-]{1,64})=(.+)", text, re.DOTALL)
+    if match is None or Path(text).exists():
+        return "", text
+    return match[1], match[2]
 
 
 def language_file(text: str | Path) -> tuple[str, Path]:

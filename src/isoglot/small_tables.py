@@ -1,8 +1,11 @@
-"""Small tables for reprs: as plain text, and as HTML for notebooks."""
+"""Small tables: as plain text and HTML for reprs and notebooks, as CSV and LaTeX for spreadsheets and papers."""
 
 from __future__ import annotations
 
+import csv
 import html
+import io
+import re
 from collections.abc import Collection, Iterable, Sequence
 
 from isoglot.printable import printable
@@ -44,3 +47,52 @@ def html_table(
     body = "".join(line("td", row) for row in rows)
     title = f"<caption>{html.escape(printable(caption))}</caption>" if caption else ""
     return f"<table>{title}<thead>{line('th', head)}</thead><tbody>{body}</tbody></table>"
+
+
+def csv_lines(
+    title: str | None, head: Sequence[str], rows: Iterable[Sequence[object]], numeric: Collection[int] = ()
+) -> list[str]:
+    """A table as CSV; thousands in `numeric` columns lose their commas, so that spreadsheets read numbers.
+
+    >>> csv_lines(None, ["word", "n"], [['the "one"', "1,500"]], [1])
+    ['word,n', '"the ""one""",1500']
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    for row in rows:
+        writer.writerow(_plain(cell) if column in numeric else str(cell) for column, cell in enumerate(row))
+    return text.getvalue().splitlines()
+
+
+def latex_lines(
+    title: str | None, head: Sequence[str], rows: Iterable[Sequence[object]], numeric: Collection[int] = ()
+) -> list[str]:
+    r"""A table as LaTeX, for the booktabs package; a title becomes its caption.
+
+    >>> print("\n".join(latex_lines(None, ["method", "P@1"], [["a_b", ".5"]], [1])))
+    \begin{tabular}{lr}
+    \toprule
+    method & P@1 \\
+    \midrule
+    a\_b & .5 \\
+    \bottomrule
+    \end{tabular}
+    """
+    columns = "".join("r" if column in numeric else "l" for column in range(len(head)))
+    body = [" & ".join(map(_latex, row)) + r" \\" for row in rows]
+    lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(map(_latex, head)) + r" \\", r"\midrule"]
+    lines += [*body, r"\bottomrule", r"\end{tabular}"]
+    if title:
+        lines = [r"\begin{table}", r"\centering", rf"\caption{{{_latex(title)}}}", *lines, r"\end{table}"]
+    return lines
+
+
+def _plain(cell: object) -> str:
+    text = str(cell)
+    return text.replace(",", "") if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", text) else text
+
+
+def _latex(cell: object) -> str:
+    special = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\n": " "}
+    return "".join(special.get(char, "\\" + char if char in "&%$#_{}" else char) for char in printable(str(cell)))

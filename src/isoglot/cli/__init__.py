@@ -75,11 +75,25 @@ def _run() -> int:
 
 def _misused(error: Any) -> int:
     """Arguments that do not fit the command: what is wrong, and where to look."""
-    message = re.sub(r"\s*\n\s*", " ", error.format_message()).rstrip(".")
     if type(error).__name__ == "NoArgsIsHelpError":  # help has been printed
         return int(error.exit_code)
-    command = getattr(getattr(error, "ctx", None), "command_path", "isoglot")
+    context = getattr(error, "ctx", None)
+    command = getattr(context, "command_path", "isoglot")
+    if type(error).__name__ == "NoSuchOption" and context is not None:
+        return _fail(f"{command} has no option {error.option_name}; {_nearest_option(error.option_name, context)}", 2)
+    message = re.sub(r"\s*\n\s*", " ", error.format_message()).replace("Value error, ", "").rstrip(".")
     return _fail(f"{message}; see: {command} --help", int(error.exit_code))
+
+
+def _nearest_option(name: str, context: Any) -> str:
+    from isoglot.cli.renamed import OPTIONS
+    from isoglot.suggest import nearest
+
+    if name in OPTIONS:
+        return f"use {OPTIONS[name]}"
+    options = [option for one in context.command.params for option in (*one.opts, *one.secondary_opts)]
+    near = nearest(name, [option for option in options if option.startswith("--")])
+    return f"did you mean {near}?" if near else f"see: {context.command_path} --help"
 
 
 def _innermost_module(error: BaseException) -> str:

@@ -12,70 +12,106 @@ from isoglot.cli.outputs import release_outputs
 
 
 class _Root(Group):
-    table: ClassVar[dict[str, str]] = {
-        "align": "align:align",
-        "translate": "translate:translate_words",
-        "lexicon": "translate:lexicon",
-        "evaluate": "app:_Evaluate",
-        "contextual": "app:_Contextual",
-        "wordalign": "wordalign:wordalign",
-        "project": "project:project",
-        "audit": "audit:audit",
-        "distill": "distill:distill",
-        "static-align": "static_align:static_align",
-        "joint": "joint:Joint",
-        "text": "text:prepare_texts",
-        "train": "train:Train",
-        "compare": "compare:compare_methods",
-        "inspect": "inspect:inspect_spaces",
-        "simulate": "simulate:simulate_languages",
-        "reproduce": "app:_Reproduce",
-        "info": "files:info",
-        "convert": "files:convert",
-        "export": "files:export",
-        "methods": "methods:methods_table",
-        "data": "app:_Data",
-        "demo": "align:demo",
+    panels: ClassVar[dict[str, dict[str, str]]] = {
+        "Start": {
+            "demo": "align:demo",
+            "align": "align:align",
+            "translate": "translate:translate_words",
+            "lexicon": "translate:lexicon",
+            "methods": "methods:methods_table",
+        },
+        "Measure": {
+            "evaluate": "app:Evaluate",
+            "compare": "compare:compare_methods",
+            "inspect": "inspect:inspect_spaces",
+            "audit": "audit:audit",
+        },
+        "Text and vectors": {
+            "text": "text:prepare_texts",
+            "vectors": "app:Vectors",
+            "joint": "app:Joint",
+            "info": "files:info",
+            "convert": "files:convert",
+            "export": "files:export",
+            "simulate": "simulate:simulate_languages",
+        },
+        "Encoders": {
+            "encoder": "app:Encoder",
+            "wordalign": "wordalign:wordalign",
+            "project": "project:project",
+        },
+        "Papers": {"reproduce": "app:Reproduce"},
+        "Data": {"data": "app:Data"},
     }
 
 
-class _Evaluate(Group):
-    """Measure how good an alignment is."""
+class Evaluate(Group):
+    """Measure how good an alignment or an encoder is."""
 
-    table: ClassVar[dict[str, str]] = {
-        "bli": "evaluate:bilingual_lexicon_induction",
-        "tatoeba": "evaluate_contextual:tatoeba",
-        "cbli": "evaluate_contextual:cbli",
-        "word-alignment": "evaluate_contextual:word_alignment",
-        "rfeval": "evaluate_contextual:rfeval",
-        "similarity": "evaluate_similarity:similarity",
+    panels: ClassVar[dict[str, dict[str, str]]] = {
+        "Words": {
+            "bli": "evaluate:bilingual_lexicon_induction",
+            "cbli": "evaluate_contextual:cbli",
+            "similarity": "evaluate_similarity:similarity",
+            "word-alignment": "evaluate_contextual:word_alignment",
+        },
+        "Sentences": {
+            "tatoeba": "evaluate_contextual:tatoeba",
+            "rfeval": "evaluate_contextual:rfeval",
+        },
     }
 
 
-class _Contextual(Group):
-    """Words in context as vectors, and encoders aligned across languages."""
+class Vectors(Group):
+    """Word vectors out of text."""
 
-    table: ClassVar[dict[str, str]] = {"extract": "contextual:extract", "align": "contextual:align"}
+    panels: ClassVar[dict[str, dict[str, str]]] = {"Commands": {"train": "vectors:train"}}
 
 
-class _Reproduce(Group):
-    """Run a paper's experiments again and write a page with its claims, each shown or not shown."""
+class Joint(Group):
+    """Train text of several languages together, reallocate words, align (Wang et al. 2020)."""
 
-    table: ClassVar[dict[str, str]] = {
-        "density": "reproduce:density",
-        "contextual": "reproduce_contextual:contextual",
-        "word-alignment": "reproduce_contextual:word_alignment",
-        "rfeval": "reproduce_contextual:rfeval",
-        "finetune": "reproduce_finetune:finetune",
-        "static-contextual": "reproduce_static:static_contextual",
+    panels: ClassVar[dict[str, dict[str, str]]] = {
+        "Commands": {"train": "joint:train", "inspect": "joint:inspect", "ablate": "joint:ablate"}
     }
-    several = ("--text", "--lexicon", "--from-vectors", "--distill", "--set", "--fresh", "--encoder-set")
 
 
-class _Data(Group):
-    """Real data by name: vectors, lexicons, parallel text."""
+class Encoder(Group):
+    """Align, examine and train contextual encoders."""
 
-    table: ClassVar[dict[str, str]] = {"list": "data:list_entries", "get": "data:get", "path": "data:path"}
+    panels: ClassVar[dict[str, dict[str, str]]] = {
+        "Commands": {
+            "audit": "audit:audit",
+            "align": "encoder_align:align",
+            "finetune": "finetune:finetune",
+            "resume": "finetune:resume",
+            "distill": "distill:distill",
+            "extract": "extract:extract",
+        }
+    }
+
+
+class Reproduce(Group):
+    """Run a paper's experiments again and write a page with its claims: shown, contradicted or undecided."""
+
+    panels: ClassVar[dict[str, dict[str, str]]] = {
+        "Papers": {
+            "density": "reproduce:density",
+            "contextual": "reproduce_contextual:contextual",
+            "word-alignment": "reproduce_contextual:word_alignment",
+            "rfeval": "reproduce_contextual:rfeval",
+            "finetune": "reproduce_finetune:finetune",
+            "static-contextual": "reproduce_static:static_contextual",
+        }
+    }
+
+
+class Data(Group):
+    """Real data by name: vectors, lexicons, parallel text, encoders."""
+
+    panels: ClassVar[dict[str, dict[str, str]]] = {
+        "Commands": {"list": "data:list_entries", "get": "data:get", "path": "data:path"}
+    }
 
 
 app = typer.Typer(

@@ -1,22 +1,35 @@
-"""How functions become commands: imported when they are needed, with errors in the words of the command line."""
+"""How functions become commands: imported when they are needed, with the options that all share."""
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Sequence
-from typing import Any, ClassVar
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from isoglot.cli import display
 from isoglot.cli.wording import in_options, remember
-from isoglot.errors import IsoglotError
+from isoglot.errors import ConfigError, IsoglotError
+from isoglot.suggest import hint
 
 _HELP = ["-h", "--help"]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show only results, warnings and errors.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Also show every step and how long it took.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print tables as CSV.")]
+Latex = Annotated[bool, typer.Option("--latex", help="Print tables as LaTeX.")]
 
 
 class _Command(TyperCommand):
     """Messages of the library name Python's parameters: the user reads the options of this command instead."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        several = [name for one in self.params if "=" in (getattr(one, "metavar", None) or "") for name in one.opts]
+        return super().parse_args(ctx, spread(args, [name for name in several if name.startswith("-")]))
 
     def invoke(self, ctx: Any) -> Any:
         remember(ctx)
@@ -43,24 +56,42 @@ class _Commands(dict[str, Any]):
 
 
 class Group(TyperGroup):
-    """A group of commands. Those of a subclass are in its `table`; its docstring is the help."""
+    """A group of commands. Those of a subclass are in its `panels`; its docstring is the help."""
 
-    table: ClassVar[dict[str, str]] = {}
-    #: Options that may be followed by several NAME=VALUE.
-    several: ClassVar[tuple[str, ...]] = ()
+    #: For each panel of the help, its commands and where they are.
+    panels: ClassVar[dict[str, dict[str, str]]] = {}
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = _Commands(self.table)
+        self.commands = _Commands({name: place for panel in self.panels.values() for name, place in panel.items()})
 
-    def meant(self, args: Sequence[str]) -> list[str]:
-        """The command that is meant where none is named, if there is one."""
-        return []
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            command.rich_help_panel = next(title for title, names in self.panels.items() if cmd_name in names)
+        return command
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if args and args[0] not in (*self.table, *_HELP):
-            args = [*self.meant(args), *args]
-        return super().parse_args(ctx, spread(args, self.several))
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if name not in self.commands:
+            raise ConfigError(f"{ctx.command_path} has no command {name!r}", remedy=self._nearest(ctx, name))
+        return super().resolve_command(ctx, args)
+
+    def _nearest(self, ctx: Any, name: str) -> str:
+        """Where a command of this name is, or the nearest one here."""
+        from isoglot.cli.renamed import COMMANDS
+
+        if name in COMMANDS:
+            return f"use: isoglot {COMMANDS[name]}"
+        root = ctx.find_root().command
+        places = [
+            f"isoglot {group} {name}"
+            for group in root.commands
+            if name in getattr(root.commands[group], "commands", {})
+        ]
+        if places:
+            return f"use: {' or '.join(places)}"
+        return hint(name, list(self.commands), f"see: {ctx.command_path} --help")
 
 
 def group(cls: type[Group]) -> typer.Typer:
@@ -71,6 +102,12 @@ def group(cls: type[Group]) -> typer.Typer:
     )  # fmt: skip
     app.callback()(lambda: None)
     return app
+
+
+def tabular(function: Callable[..., None]) -> Callable[..., None]:
+    """Mark a command that prints tables of figures: it gets --csv and --latex."""
+    function.prints_tables = True  # type: ignore[attr-defined]
+    return function
 
 
 def spread(args: Sequence[str], several: Sequence[str]) -> list[str]:
@@ -97,7 +134,27 @@ def _load(name: str, place: str) -> Any:
         target = group(target)
     elif not isinstance(target, typer.Typer):
         function, target = target, typer.Typer(add_completion=False)
-        target.command(name, cls=_Command)(function)
+        target.command(name, cls=_Command, context_settings={"help_option_names": _HELP})(_with_display(function))
     command = typer.main.get_command(target)
     command.name = name
+    return command
+
+
+def _with_display(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The command with the options that say how it shows its work."""
+    options: dict[str, Any] = {"quiet": Quiet, "verbose": Verbose}
+    if getattr(function, "prints_tables", False):
+        options = {"csv": Csv, "latex": Latex, **options}
+
+    @functools.wraps(function)
+    def command(**arguments: Any) -> Any:
+        asked = {name: arguments.pop(name) for name in options}
+        display.configure(**asked, json=arguments.get("json", False))
+        return function(**arguments)
+
+    signature = inspect.signature(function, eval_str=True)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    added = [inspect.Parameter(name, keyword, default=False, annotation=kind) for name, kind in options.items()]
+    own = [one.replace(kind=keyword) for one in signature.parameters.values()]
+    command.__signature__ = signature.replace(parameters=[*own, *added])  # type: ignore[attr-defined]
     return command

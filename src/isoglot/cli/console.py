@@ -28,11 +28,13 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from isoglot.cli import display
 from isoglot.cli.outputs import write_json
 from isoglot.cli.streams import guard, undecorated
 from isoglot.cli.wording import in_options
 from isoglot.printable import UNSAFE, printable
-from isoglot.progress import Progress
+from isoglot.progress import Progress, silent
+from isoglot.small_tables import csv_lines, latex_lines
 from isoglot.tasks import Result
 
 _SECONDS_BETWEEN_LINES = 10.0
@@ -52,8 +54,8 @@ def messages() -> Console:
 
 
 def say(text: str) -> None:
-    """A line for people, on standard error: it never mixes with results."""
-    sys.stderr.write(printable(text) + "\n")
+    """A line for people, on standard error, where it does not mix with results; not shown with --quiet."""
+    display.log.info("%s", text)
 
 
 def note(text: str) -> None:
@@ -63,7 +65,7 @@ def note(text: str) -> None:
 
 def warn(text: str) -> None:
     """What the library finds doubtful."""
-    say(f"warning: {in_options(text)}")
+    display.log.warning("warning: %s", in_options(text))
 
 
 def print_line(text: str) -> None:
@@ -97,7 +99,12 @@ def notes(lines: Sequence[str], where: str) -> None:
 def table(
     title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
 ) -> None:
-    """A table on standard output; `right` are columns of numbers."""
+    """A table on standard output, as text, CSV or LaTeX; `right` are columns of numbers."""
+    if display.tables != "text":
+        write = csv_lines if display.tables == "csv" else latex_lines
+        for line in write(title, columns, rows, right):
+            print_line(line)
+        return
     console = out()
     # Where a column gets no room at all, rich drops its text.
     console.width = max(console.width, 8 * len(columns) + 1)
@@ -113,12 +120,12 @@ def table(
     console.print(grid)
 
 
-def say_cost(cost: Any, *, json: bool) -> None:
-    """What a `--dry-run` found: a dataclass with a sentence."""
+def print_cost(cost: Any, *, json: bool) -> None:
+    """What a `--dry-run` estimated: a dataclass with a sentence."""
     if json:
         print_json(dataclasses.asdict(cost))
     else:
-        say(cost.sentence())
+        print_line(cost.sentence())
 
 
 def finish(
@@ -142,27 +149,55 @@ def finish(
 
 
 def result_table(results: Sequence[Result], title: str | None = None) -> None:
-    """Figures with intervals and both denominators."""
-    rows = []
+    """Figures with intervals and both denominators; a figure on which these agree is one row."""
+    rows: list[list[str]] = []
     for result in results:
         interval = "" if result.interval is None else f"{result.interval[0]:.3f} to {result.interval[1]:.3f}"
-        denominator = str(result.protocol.get("denominator", ""))
-        if "rerank" in result.protocol:
-            denominator += ", re-ranked"
-        rows.append(
-            [result.metric, f"{result.value:.3f}", interval, denominator, f"{result.n:,}", f"{result.coverage:.1%}"]
-        )
-    table(title, ["metric", "value", "95% interval", "denominator", "n", "coverage"], rows, right=(1, 4, 5))
+        row = [_metric(result), f"{result.value:.3f}", interval, f"{result.n:,}", f"{result.coverage:.1%}"]
+        words = str(result.protocol.get("denominator", ""))
+        same = next((other for other in rows if other[:3] == row[:3] and other[4:] == row[3:]), None)
+        if same is not None and same[3] != words:
+            same[3] = "both"
+        else:
+            rows.append([*row[:3], words, *row[3:]])
+    head = ["metric", "value", "95% interval", "denominator", "n", "coverage"]
+    used = [i for i in range(len(head)) if i != 3 or any(row[i] for row in rows)]
+    right = [number for number, i in enumerate(used) if i in (1, 4, 5)]
+    table(title, [head[i] for i in used], [[row[i] for i in used] for row in rows], right=right)
+
+
+def _metric(result: Result) -> str:
+    """The metric with what tells two rows of it apart: how neighbours were ranked."""
+    score = result.protocol.get("score")
+    name = result.metric if score is None or str(score) in result.metric else f"{result.metric}, {score}"
+    return f"{name}, re-ranked" if "rerank" in result.protocol else name
 
 
 @contextlib.contextmanager
 def progress_bars() -> Iterator[Progress]:
     """A callback that draws bars on a terminal, and writes a line now and then anywhere else."""
-    if sys.stderr.isatty():
+    if display.is_quiet():
+        yield silent
+    elif sys.stderr.isatty():
         with _bars() as callback:
-            yield callback
+            yield _Timed(callback)
     else:
-        yield _LogLines()
+        yield _Timed(_LogLines())
+
+
+class _Timed:
+    """Tells, with --verbose, how long each step took."""
+
+    def __init__(self, callback: Progress) -> None:
+        self._callback = callback
+        self._begun: dict[str, float] = {}
+
+    def __call__(self, step: str, done: float, total: float | None) -> None:
+        begin = self._begun.setdefault(step, time.monotonic())
+        self._callback(step, done, total)
+        if total is not None and done >= total:
+            del self._begun[step]
+            display.log.debug("%s: %.1f s", step, time.monotonic() - begin)
 
 
 @contextlib.contextmanager

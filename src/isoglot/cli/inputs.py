@@ -9,13 +9,14 @@ from typing import Any
 
 from isoglot.aligned import Aligned
 from isoglot.aligners import Aligner, aligner, read_settings
-from isoglot.assignments import language_file
+from isoglot.assignments import language_and_name, language_file, split_method
 from isoglot.cli.console import notes
 from isoglot.errors import ConfigError, InputError
 from isoglot.languages import guess_pair
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress
 from isoglot.spaces import Space
+from isoglot.text import check_segmenters
 from isoglot.wordvectors import TextFile
 
 
@@ -28,28 +29,30 @@ def check_different(names: Sequence[str]) -> None:
                 raise ConfigError("is given twice, as two languages", where=name, remedy="name another file")
 
 
-def open_space(text: str, *, lang: str | None, limit: int | None, fold_case: bool, progress: Progress) -> Space:
+def open_space(text: str, *, lang: str | None, limit: int | None, lower: bool, progress: Progress) -> Space:
     """A file of vectors, or a catalogue name such as `vectors/fr`; repairs are told on standard error."""
     space = Space.load(text, lang=lang or None, limit=limit, progress=progress)
     if space.report is not None:
         notes(space.report.notes(), Path(space.source or text).name)
     if not len(space):
         raise InputError("holds no vectors", where=text)
-    return space.fold_case() if fold_case else space
+    return space.fold_case() if lower else space
 
 
-def open_lexicon(text: str, *, fold_case: bool, progress: Progress, languages: tuple[str, str] = ("", "")) -> Lexicon:
+def open_lexicon(text: str, *, lower: bool, progress: Progress, languages: tuple[str, str] = ("", "")) -> Lexicon:
     """A file of pairs, or a catalogue name such as `lexicon/en-fr`."""
     lexicon = Lexicon.load(text, *(languages if any(languages) else guess_pair(text)), progress=progress)
     if lexicon.report is not None:
         notes(lexicon.report.notes(), Path(lexicon.source or text).name)
-    return lexicon.fold_case() if fold_case else lexicon
+    return lexicon.fold_case() if lower else lexicon
 
 
 def parse_aligner(
     name: str, assignments: Sequence[str], *, seed: int, normalise: str | None, match_dimensions: bool
 ) -> Aligner:
-    """The method with its settings, given as `key=value`; values are read by the setting's own type."""
+    """The method, as NAME or NAME,key=value, with its settings; values are read by the setting's own type."""
+    name, more = split_method(name)
+    assignments = [*more, *assignments]
     settings: dict[str, Any] = {"seed": seed}
     if normalise is not None:
         settings["normalise"] = normalise
@@ -65,7 +68,7 @@ def open_lexicons(
     texts: Sequence[str],
     languages: Sequence[str],
     *,
-    fold_case: bool,
+    lower: bool,
     progress: Progress,
     pivot: str | None = None,
     named: bool = True,
@@ -88,7 +91,7 @@ def open_lexicons(
         if (source, target) in lexicons or (target, source) in lexicons:
             raise ConfigError(f"two lexicons for {source} and {target}", remedy="join the files")
         lexicons[source, target] = open_lexicon(
-            file, fold_case=fold_case, progress=progress, languages=(source, target)
+            file, lower=lower, progress=progress, languages=(source, target)
         )
     return lexicons
 
@@ -126,6 +129,34 @@ def aligned_folder(folder: Path) -> Iterator[Aligned]:
     yield aligned
     if set(aligned.means) != known_means:
         aligned.save_means(folder)
+
+
+def only(values: Sequence[str] | None, option: str) -> str | None:
+    """The value of an option that may be repeated elsewhere but not here."""
+    if values and len(values) > 1:
+        raise ConfigError(f"{option} is given {len(values)} times", remedy="give it once")
+    return values[0] if values else None
+
+
+def join_segmenters(names: Sequence[str] | None, default: str, languages: Sequence[str]) -> str:
+    """The segmenters of `--segmenter icu --segmenter zh=jieba` as the library takes them; checked before any work."""
+    parts = list(names or [])
+    if all("=" in part for part in parts) and len(parts) < len(set(languages)):
+        parts.insert(0, default)
+    check_segmenters(",".join(parts), list(dict.fromkeys(languages)))
+    return ",".join(parts)
+
+
+def open_pair(files: Sequence[str], *, limit: int | None, lower: bool, progress: Progress) -> tuple[Space, Space]:
+    """The two files of vectors that a command takes, as FILE or LANG=FILE."""
+    if len(files) != 2:
+        raise ConfigError(f"give two files of vectors, not {len(files)}", remedy="see --help for examples")
+    sides = [language_and_name(file) for file in files]
+    check_different([name for _, name in sides])
+    source, target = (
+        open_space(name, lang=lang, limit=limit, lower=lower, progress=progress) for lang, name in sides
+    )
+    return source, target
 
 
 def split_commas(text: str) -> list[str]:

