@@ -37,7 +37,7 @@ MISSING = [
     ("usearch", "lexicon out -o d.tsv --backend usearch", "ann"),
     ("faiss", "evaluate bli out -l l.txt --backend faiss", "ann"),
     ("gensim", "export out -o vectors --format kv", "gensim"),
-    ("gensim", "convert a.vec a.kv", "gensim"),
+    ("gensim", "convert a.vec -o a.kv", "gensim"),
     ("transformers", f"contextual extract {ENCODER} -o out", "encoders"),
     ("transformers", f"contextual align {ENCODER} -o out", "encoders"),
     ("ot", f"contextual align {ENCODER} -o out -m wasserstein-procrustes", "transport"),
@@ -52,7 +52,7 @@ MISSING = [
     ("transformers", "distill en.txt -e model -o out", "encoders"),
     ("accelerate", "train --preset best -e model --parallel de=a.txt,b.txt -o out", "training"),
     ("peft", "train --preset best -e model --parallel de=a.txt,b.txt -o out --set lora=4", "training"),
-    ("torch", "static-align en=a.vec fr=b.vec --pivot en --induce gan-realnvp -o out", "flows"),
+    ("torch", "align en=a.vec fr=b.vec --pivot en --induce gan-realnvp -o out", "flows"),
 ]
 
 

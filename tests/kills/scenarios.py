@@ -212,10 +212,10 @@ _all = (
     Scenario("distill", (*_DISTILL, "south=parallel/south.txt"), "out", ("encoder", "parallel"), old=_DISTILL),
     Scenario(
         "static-align",
-        ("static-align", "static", "--pivot", "north", "-m", "procrustes", "--align-all", "-o", "out"),
+        ("align", "static", "--pivot", "north", "-m", "procrustes", "--align-all", "-o", "out"),
         "out",
         ("static",),
-        old=("static-align", "static", "--pivot", "south", "-m", "procrustes", "--align-all", "-o", "out"),
+        old=("align", "static", "--pivot", "south", "-m", "procrustes", "--align-all", "-o", "out"),
     ),
     Scenario(
         "contextual-align",
@@ -276,10 +276,10 @@ _all = (
     ),
     Scenario(
         "convert-spacy",
-        ("convert", "north.vec", "out", "--format", "spacy"),
+        ("convert", "north.vec", "-o", "out", "--format", "spacy"),
         "out",
         _VECTORS,
-        old=("convert", "south.vec", "out", "--format", "spacy"),
+        old=("convert", "south.vec", "-o", "out", "--format", "spacy"),
     ),
     Scenario("export-text", ("export", "aligned", "-o", "out"), "out", _VECTORS, first=((*_ALIGN[:-1], "aligned"),)),
     Scenario(

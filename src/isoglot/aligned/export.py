@@ -12,7 +12,15 @@ from isoglot.spaces import Space, save_space
 from isoglot.suggest import unknown
 
 #: Name of the format, its name among the formats of spaces, and the ending of its files.
-EXPORTS = {"text": ("text", ".vec"), "binary": ("word2vec-binary", ".bin"), "kv": ("gensim", ".kv"), "static-model": ()}
+EXPORTS = {
+    "text": ("text", ".vec"),
+    "glove": ("glove", ".glove"),
+    "binary": ("word2vec-binary", ".bin"),
+    "kv": ("gensim", ".kv"),
+    "safetensors": ("safetensors", ".safetensors"),
+    "npz": ("npz", ".npz"),
+    "static-model": (),
+}
 
 
 def check_export_format(format: str) -> None:
