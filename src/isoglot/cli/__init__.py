@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import sys
 import traceback
@@ -97,6 +98,8 @@ def _nearest_option(name: str, context: Any) -> str:
         return f"use {OPTIONS[name]}"
     options = [option for one in context.command.params for option in (*one.opts, *one.secondary_opts)]
     near = nearest(name, [option for option in options if option.startswith("--")])
+    if near is not None and difflib.SequenceMatcher(None, name, near).ratio() < 0.7:
+        near = None  # "--" is in all of them, so that short ones look alike
     return f"did you mean {near}?" if near else f"see: {context.command_path} --help"
 
 
