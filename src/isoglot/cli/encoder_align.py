@@ -49,7 +49,8 @@ def align(
     settings: Settings = None,
     normalise: Normalise = None,
     level: Annotated[
-        Literal["sentence", "word"], typer.Option("--level", help="Learn on vectors of sentences, or of words in context.")
+        Literal["sentence", "word"],
+        typer.Option("--level", help="Learn on vectors of sentences, or of words in context."),
     ] = "sentence",
     layer: Layer = "-1",
     per_layer: Annotated[
@@ -159,7 +160,7 @@ def align(
         note(f"it loads as an Isoglot encoder only: {reason}")
     if reason is None:
         say(f'in sentence-transformers: SentenceTransformer("{output}").encode(texts, task="{src}"), or task="{tgt}"')
-    say(f"next: isoglot wordalign {shlex.join(texts)} -e {shlex.quote(str(output))} --segmenter icu -o links.pharaoh")
+    say(f"try: isoglot wordalign {shlex.join(texts)} -e {shlex.quote(str(output))} --segmenter icu -o links.pharaoh")
 
 
 def _print_change(before: Sequence[Result], after: Sequence[Result], title: str) -> None:

@@ -70,7 +70,7 @@ def refuse_for_links(context: typer.Context, *names: str) -> None:
 
 
 def split_word_settings(settings: Sequence[str] | None, *, main: bool = False) -> tuple[list[str], dict[str, Any]]:
-    """A command's settings and those of its word alignment: `word.null=.4`, and `null=.4` where that is the `main` thing.
+    """A command's settings and those of its word alignment: `word.null=.4`, or `null=.4` where it is the main thing.
 
     >>> split_word_settings(["ridge=1", "word.null=.4"]), split_word_settings(["null=.4"], main=True)
     ((['ridge=1'], {'null': 0.4}), ([], {'null': 0.4}))

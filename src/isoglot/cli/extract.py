@@ -106,4 +106,4 @@ def extract(
     if facts["left_out"]:
         note(f"{facts['left_out']:,} lines are blank on one side and were left out")
     say(f"{len(pairs):,} pairs of occurrences x {pairs.src.dim} from {len(tokenised):,} sentences, written to {output}")
-    say(f"next: isoglot evaluate cbli {shlex.quote(str(output))}")
+    say(f"try: isoglot evaluate cbli {shlex.quote(str(output))}")

@@ -229,22 +229,23 @@ def _run(recipe: Recipe, *, cbli: bool, device: str, dry_run: bool, json: bool) 
         title = f"held out lines, with the weights of step {outcome.chosen:,} of {outcome.steps:,}"
         table(title, ["figure", "before", "after"], rows, right=(1, 2))
     say(f"written to {recipe.output}: load it with transformers or sentence-transformers")
-    say(f"next: {_next_command(recipe)}")
+    command = _next_command(recipe)
+    if command is not None:
+        say(f"try: {command}")
 
 
-def _next_command(recipe: Recipe) -> str:
-    """What to do with the new encoder, as a command that runs as it stands."""
+def _next_command(recipe: Recipe) -> str | None:
+    """What to do with the new encoder, as a command that runs as it stands; None if its text is in no such form."""
     encoder = f"-e {shlex.quote(str(recipe.output))}"
     for lang, place in recipe.parallel.items():
-        src, comma, tgt = place.partition(",")
+        src, comma, tgt = (part.strip() for part in place.partition(","))
         if comma:
-            sides = shlex.join([f"{lang}={src}", f"{recipe.target}={tgt}"])
-            return f"isoglot audit {sides} {encoder}"
+            return f"isoglot audit {shlex.join([f'{lang}={src}', f'{recipe.target}={tgt}'])} {encoder}"
         if not Path(place).exists():
             return f"isoglot audit {shlex.quote(place)} {encoder}"
     for lang, place in recipe.text.items():
         return f"isoglot encoder distill {shlex.quote(f'{lang}={place}')} {encoder} --layer -1 -o {lang}-static"
-    return f"isoglot encoder align SRC TGT {encoder} -o aligned"
+    return None
 
 
 def _segmented(recipe: Recipe, names: Sequence[str] | None) -> Recipe:

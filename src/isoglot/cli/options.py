@@ -120,13 +120,6 @@ Column = Annotated[
 _BASE = typer.Option("--base", min=0, max=1, help="Number of a sentence's first word in files of links: 0 or 1.")
 Base = Annotated[int, _BASE]
 OptionalBase = Annotated[int | None, _BASE]
-_COLUMN = typer.Option(
-    "--column",
-    metavar="COLUMN",
-    help="Column of the labels or scores: its heading, or its number from 0 (negative: from the end).",
-)
-Column = Annotated[str, _COLUMN]
-OptionalColumn = Annotated[str | None, _COLUMN]
 Encoding = Annotated[
     str | None, typer.Option("--encoding", help="Encoding of the texts, if not UTF-8, such as latin-1.")
 ]
@@ -147,9 +140,7 @@ _HELD_OUT = typer.Option(
 )
 HeldOut = Annotated[int, _HELD_OUT]
 OptionalHeldOut = Annotated[int | None, _HELD_OUT]
-Words = Annotated[
-    int, typer.Option("--words", min=1, help="Use at most this many words of each language.")
-]
+Words = Annotated[int, typer.Option("--words", min=1, help="Use at most this many words of each language.")]
 Sentences = Annotated[
     int, typer.Option("--sentences", min=1, help="Use at most this many sentences of each text, the first ones.")
 ]
