@@ -59,7 +59,10 @@ def split_groups(texts: Iterable[str], groups: Collection[str]) -> dict[str, lis
             settings[group.strip()].append(text.partition(".")[2])
         else:
             known = [f"{one}.{rest.strip()}" for one in groups]
-            raise ConfigError(f"there is no setting {group}.{rest}", remedy=hint(f"{group}.{rest}", known, None if known else "leave it out"))
+            raise ConfigError(
+                f"there is no setting {group}.{rest}",
+                remedy=hint(f"{group}.{rest}", known, None if known else "leave it out"),
+            )
     return settings
 
 

@@ -54,8 +54,8 @@ def csv_lines(
 ) -> list[str]:
     """A table as CSV; thousands in `numeric` columns lose their commas, so that spreadsheets read numbers.
 
-    >>> csv_lines(None, ["word", "n"], [['the "one"', "1,500"]], [1])
-    ['word,n', '"the ""one""",1500']
+    >>> csv_lines(None, ["word", "n"], [["one, two", "1,500"]], [1])
+    ['word,n', '"one, two",1500']
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

@@ -14,7 +14,7 @@ from isoglot.cli.outputs import release_outputs
 class _Root(Group):
     panels: ClassVar[dict[str, dict[str, str]]] = {
         "Start": {
-            "demo": "align:demo",
+            "demo": "demo:demo",
             "align": "align:align",
             "translate": "translate:translate_words",
             "lexicon": "translate:lexicon",

@@ -3,46 +3,54 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from isoglot.cli.commands import tabular
 from isoglot.cli.given import refuse
-from isoglot.cli.options import FoldCase, Json, Limit, Swap
+from isoglot.cli.options import (
+    DryRun,
+    Json,
+    LexiconName,
+    Limit,
+    Lower,
+    MatchDimensions,
+    Methods,
+    OptionalHeldOut,
+    OptionalPairs,
+    OptionalTest,
+    Output,
+    Runs,
+    SrcTgt,
+    Swap,
+)
 from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.pipelines import Comparison
 
 
+@tabular
 def compare_methods(
     context: typer.Context,
-    src: Annotated[str, typer.Argument(metavar="A", help="Source vectors: a file, or a catalogue name.")],
-    tgt: Annotated[str, typer.Argument(metavar="B", help="Target vectors: a file, or a catalogue name.")],
-    lexicon: Annotated[str, typer.Option("--lexicon", "-l", help="Translation pairs: a file, or a catalogue name.")],
-    method: Annotated[
-        list[str] | None,
-        typer.Option("--method", "-m", help="Only this one, as name or name,key=value; may be repeated. Default: all."),
-    ] = None,
+    files: SrcTgt,
+    lexicon: LexiconName,
+    method: Methods = None,
     suite: Annotated[
-        str | None, typer.Option("--suite", help="The methods that a paper compares: density (Zhao & Eger 2022).")
+        Literal["density"] | None,
+        typer.Option("--suite", help="Compare the methods that a paper compares: density is Zhao & Eger 2022."),
     ] = None,
-    runs: Annotated[int, typer.Option("--runs", min=1, help="How many seeds for methods with random choices.")] = 1,
-    seeds: Annotated[int | None, typer.Option("--seeds", min=1, help="Pairs to learn from.")] = None,
-    held_out: Annotated[int | None, typer.Option("--held-out", min=1, help="Source words to test on.")] = None,
-    test: Annotated[str | None, typer.Option("--test", help="A lexicon of its own to test on.")] = None,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for finished runs, comparison.json and report.html.")
-    ] = Path("comparison"),
-    src_lang: Annotated[str | None, typer.Option("--src-lang", help="Language of A.")] = None,
-    tgt_lang: Annotated[str | None, typer.Option("--tgt-lang", help="Language of B.")] = None,
+    runs: Runs = 1,
+    pairs: OptionalPairs = None,
+    held_out: OptionalHeldOut = None,
+    test: OptionalTest = None,
+    output: Output = Path("comparison"),
     limit: Limit = 200_000,
-    fold_case: FoldCase = False,
+    lower: Lower = False,
     swap: Swap = False,
-    match_dimensions: Annotated[
-        bool, typer.Option("--match-dimensions", help="Reduce the side with more dimensions.")
-    ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would run, and what it costs.")] = False,
+    match_dimensions: MatchDimensions = False,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Run all methods (or chosen ones) on the same pairs and words, and print one table.
@@ -59,7 +67,7 @@ def compare_methods(
       isoglot compare en.vec de.vec -l en-de.txt --suite density
     """
     from isoglot.cli.console import finish, print_json, progress_bars, table, warn
-    from isoglot.cli.inputs import check_different, open_lexicon, open_space
+    from isoglot.cli.inputs import open_lexicon, open_pair
     from isoglot.cli.outputs import claim
     from isoglot.errors import ConfigError
     from isoglot.pipelines import Suite, compare, contenders, suite as named_suite
@@ -82,23 +90,23 @@ def compare_methods(
         table("Would run", ["method", "cost"], rows)
         return
     require("report", "the report page")
-    check_different([src, tgt])
+    if held_out == 0:
+        raise ConfigError("--held-out 0 leaves no words to compare on", remedy="give a number, or --test")
     claim(output)
     with progress_bars() as progress:
-        pairs = open_lexicon(lexicon, fold_case=fold_case, progress=progress)
-        gold = None if test is None else open_lexicon(test, fold_case=fold_case, progress=progress)
+        translations = open_lexicon(lexicon, lower=lower, progress=progress)
+        gold = None if test is None else open_lexicon(test, lower=lower, progress=progress)
         if swap:
-            pairs, gold = pairs.invert(), None if gold is None else gold.invert()
-        source = open_space(src, lang=src_lang, limit=limit, fold_case=fold_case, progress=progress)
-        target = open_space(tgt, lang=tgt_lang, limit=limit, fold_case=fold_case, progress=progress)
+            translations, gold = translations.invert(), None if gold is None else gold.invert()
+        source, target = open_pair(files, limit=limit, lower=lower, progress=progress)
         outcome = compare(
             source,
             target,
-            pairs,
+            translations,
             chosen,
             runs=runs,
             test=gold,
-            most_pairs=seeds,
+            most_pairs=pairs,
             held_out=held_out,
             folder=output,
             match_dimensions=match_dimensions,

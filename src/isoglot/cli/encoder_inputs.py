@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isoglot.text import ParallelText
     from isoglot.wordalign import WordLinks
 
+
 def encoder_settings(context: typer.Context) -> dict[str, Any]:
     """Those options of a command that an encoder takes."""
     names = ("layer", "pooling", "device", "dtype", "cache")

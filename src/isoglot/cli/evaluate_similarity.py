@@ -8,9 +8,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoglot.cli.encoder_options import Cache, Device, Dtype, Layer, Pooling, refuse_for_aligned
+from isoglot.cli.commands import tabular
+from isoglot.cli.encoder_inputs import refuse_for_aligned
 from isoglot.cli.given import refuse
-from isoglot.cli.options import FoldCase, From, Json, To
+from isoglot.cli.options import (
+    Cache,
+    Column,
+    Device,
+    Dtype,
+    From,
+    Gold,
+    Json,
+    Layer,
+    Lower,
+    OptionalEncoder,
+    OptionalLimit,
+    PerItem,
+    Pooling,
+    Seed,
+    To,
+)
 from isoglot.extras import require
 
 if TYPE_CHECKING:
@@ -19,62 +36,41 @@ if TYPE_CHECKING:
     from isoglot.tasks import WordPair
 
 
+@tabular
 def similarity(
     context: typer.Context,
     words: Annotated[
         str,
         typer.Argument(
-            metavar="SET", help="simlex-999, wordsim-353, a catalogue name (similarity/simlex999) or a file of pairs."
+            metavar="SET", help="One of simlex-999 and wordsim-353, a catalogue name, or a file of pairs with scores."
         ),
     ],
     vectors: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="VECTORS",
-            help="A file of vectors or catalogue name (vectors/en), two of them for pairs across languages, or a "
-            "folder written by `isoglot align`.",
+            help="A file of vectors, as FILE or LANG=FILE, or a catalogue name (vectors/en); two of them for pairs "
+            "across languages; or a folder written by `isoglot align`.",
         ),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder", "-e", help="Encode each word alone instead: a folder, installed package or catalogue name."
-        ),
-    ] = None,
-    gold: Annotated[
-        Path | None, typer.Option("--gold", help="One score a line, for a file of pairs without scores (SemEval).")
-    ] = None,
-    column: Annotated[
-        str | None, typer.Option("--column", help="Heading of the column of scores, if it is not a usual one.")
-    ] = None,
+    encoder: OptionalEncoder = None,
+    gold: Gold = None,
+    column: Column = None,
     missing: Annotated[
         float | None,
-        typer.Option(
-            "--missing", help="Cosine of pairs without vectors, if all count; default: the mean of the others."
-        ),
+        typer.Option("--missing", help="Cosine of pairs without vectors; default: the mean of the others."),
     ] = None,
     source: From = None,
     target: To = None,
-    src_lang: Annotated[
-        str | None,
-        typer.Option("--src-lang", help="Language of the first words: which map of an aligned encoder to take."),
-    ] = None,
-    tgt_lang: Annotated[
-        str | None, typer.Option("--tgt-lang", help="Language of the second words, if it is another.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Read only this many words of each file; default: all.")
-    ] = None,
-    fold_case: FoldCase = False,
+    limit: OptionalLimit = None,
+    lower: Lower = False,
     layer: Layer = "-1",
     pooling: Pooling = "mean",
     device: Device = "auto",
     dtype: Dtype = "auto",
     cache: Cache = None,
-    per_item: Annotated[
-        Path | None, typer.Option("--per-item", help="Write one JSON line a pair to this file, also of missing ones.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="For intervals.")] = 0,
+    per_item: PerItem = None,
+    seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Word similarity: Pearson, Spearman and their harmonic mean, of cosines with people's scores.
@@ -92,7 +88,7 @@ def similarity(
       isoglot evaluate similarity en-de.tsv aligned --from en --to de --json
     """
     from isoglot.cli.console import print_json, progress_bars, result_table
-    from isoglot.cli.encoder_options import encoder_settings
+    from isoglot.cli.encoder_inputs import encoder_settings
     from isoglot.cli.outputs import write_json_lines
     from isoglot.errors import ConfigError
     from isoglot.files import check_writable
@@ -105,27 +101,25 @@ def similarity(
     if encoder is None:
         refuse(context, "without --encoder", "layer", "pooling", "device", "dtype", "cache")
         if folder:
-            refuse(context, f"with the aligned folder {given[0]}: see --from and --to", "src_lang", "tgt_lang")
             refuse(context, f"with the aligned folder {given[0]}, which is read whole", "limit")
-        elif len(given) < 2:
-            refuse(context, f"with {given[0]} alone: it is for a second file", "tgt_lang")
+        else:
+            where = "with files of vectors: they are for aligned folders and encoders"
+            refuse(context, where, "source", "target", remedy="name languages as LANG=FILE")
     else:
-        refuse(context, "with --encoder, which encodes just the words of SET as they are", "limit", "fold_case")
+        refuse(context, "with --encoder, which encodes just the words of SET as they are", "limit", "lower")
         require("encoders", "an encoder")
         refuse_for_aligned(context, encoder)
     if per_item is not None:
         check_writable(per_item)
     with progress_bars() as progress:
         pairs, lang = _open_pairs(words, gold, column, progress)
-        if not folder and (source is not None or target is not None):
-            raise ConfigError("--from and --to are for a folder of aligned languages", remedy="leave them out")
         if folder:
             spaces = _open_aligned(given[0], source, target, lang)
         elif encoder is not None:
-            spaces = _encode(encoder, pairs, (src_lang or lang or "", tgt_lang), encoder_settings(context), progress)
+            spaces = _encode(encoder, pairs, (source or lang or "", target), encoder_settings(context), progress)
         else:
-            spaces = _open_vectors(given, (src_lang, tgt_lang), limit, fold_case, progress)
-        if folder and fold_case:
+            spaces = _open_vectors(given, limit, lower, progress)
+        if folder and lower:
             spaces = [space.fold_case() for space in spaces]
         results = measure(pairs, *spaces, missing=missing, seed=seed)
     if per_item is not None:
@@ -172,21 +166,16 @@ def _open_aligned(folder: str, source: str | None, target: str | None, lang: str
     return [aligned.spaces[name] for name in aligned.direction(source, target)]
 
 
-def _open_vectors(
-    names: Sequence[str],
-    languages: tuple[str | None, str | None],
-    limit: int | None,
-    fold_case: bool,
-    progress: Progress,
-) -> list[Space]:
+def _open_vectors(names: Sequence[str], limit: int | None, lower: bool, progress: Progress) -> list[Space]:
+    from isoglot.assignments import language_and_name
     from isoglot.cli.inputs import open_space
     from isoglot.errors import ConfigError
 
     if len(names) > 2:
         raise ConfigError(f"give one file of vectors, or two for pairs across languages, not {len(names)}")
     return [
-        open_space(name, lang=lang, limit=limit, fold_case=fold_case, progress=progress)
-        for name, lang in zip(names, languages, strict=False)
+        open_space(name, lang=lang, limit=limit, lower=lower, progress=progress)
+        for lang, name in map(language_and_name, names)
     ]
 
 
@@ -198,7 +187,7 @@ def _encode(
     progress: Progress,
 ) -> list[Space]:
     """One Space of all words, or one for each language, where the second is another."""
-    from isoglot.cli.encoder_options import open_encoders
+    from isoglot.cli.encoder_inputs import open_encoders
     from isoglot.tasks import encode_words
 
     first, second = languages

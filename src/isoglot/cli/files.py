@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isoglot.cli.options import AlignedFolder, FoldCase, Json
+from isoglot.cli.options import AlignedFolder, Format, Json, Lower, Normalise, OptionalLimit, Output
 from isoglot.extras import require
 
 
@@ -37,12 +37,12 @@ def info(
 
 
 def convert(
-    source: Annotated[str, typer.Argument(metavar="IN", help="Vectors in any format that Isoglot reads.")],
-    output: Annotated[Path, typer.Argument(metavar="OUT", help="File or folder to write; its name tells the format.")],
-    format: Annotated[str | None, typer.Option("--format", help="Write this format, whatever the name says.")] = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only this many most frequent words.")] = None,
-    fold_case: FoldCase = False,
-    normalise: Annotated[str | None, typer.Option("--normalise", help="Steps to apply, e.g. unit,centre,unit.")] = None,
+    source: Annotated[str, typer.Argument(metavar="FILE", help="Vectors in any format that Isoglot reads.")],
+    output: Output,
+    format: Format = None,
+    limit: OptionalLimit = None,
+    lower: Lower = False,
+    normalise: Normalise = None,
     json: Json = False,
 ) -> None:
     """Convert vectors between formats, optionally shortened, lower-cased or normalised.
@@ -50,21 +50,24 @@ def convert(
     Examples:
 
     \b
-      isoglot convert cc.fr.300.bin fr.safetensors --limit 200000
-      isoglot convert fr.safetensors fr.vec.gz
-      isoglot convert glove.6B.300d.txt en.kv
+      isoglot convert cc.fr.300.bin -o fr.safetensors --limit 200000
+      isoglot convert fr.safetensors -o fr.vec.gz
+      isoglot convert glove.6B.300d.txt -o en.kv
     """
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.inputs import open_space
     from isoglot.cli.outputs import claim_file
+    from isoglot.errors import ConfigError
     from isoglot.spaces import Normaliser, output_format, parse_steps
 
+    if format == "static-model":
+        raise ConfigError("a static model is made of aligned vectors", remedy="see: isoglot export --help")
     steps = parse_steps(normalise or "")
     if output_format(output, format).name == "gensim":
         require("gensim", "writing gensim KeyedVectors")
     claim_file(output)
     with progress_bars() as progress:
-        space = open_space(source, lang=None, limit=limit, fold_case=fold_case, progress=progress)
+        space = open_space(source, lang=None, limit=limit, lower=lower, progress=progress)
         if steps:
             space = space.with_vectors(Normaliser.fit_transform(steps, space.vectors)[1])
         space.save(output, format=format, progress=progress)
@@ -74,21 +77,12 @@ def convert(
     say(f"{len(space):,} words x {space.dim} written to {output}")
 
 
-def export(
-    folder: AlignedFolder,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
-    format: Annotated[
-        str,
-        typer.Option(
-            "--format", "-f", help="text, binary, kv (gensim), or static-model (one folder for all languages)."
-        ),
-    ] = "text",
-    json: Json = False,
-) -> None:
+def export(folder: AlignedFolder, output: Output, format: Format = None, json: Json = False) -> None:
     """Write aligned vectors for other tools.
 
-    text and binary are word2vec's formats, kv is gensim's KeyedVectors: one file a language. static-model is one folder
-    that SentenceTransformer(folder) and model2vec's StaticModel.from_pretrained(folder) load as a cross-lingual model.
+    text (the default) and binary are word2vec's formats, kv is gensim's KeyedVectors: one file per language.
+    static-model is one folder that SentenceTransformer(folder) and model2vec's StaticModel.from_pretrained(folder) load
+    as a cross-lingual model.
 
     Examples:
 
@@ -100,6 +94,7 @@ def export(
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.cli.outputs import claim, claim_file
 
+    format = format or "text"
     check_export_format(format)
     claim_file(output) if format == "static-model" else claim(output)
     with progress_bars() as progress:
@@ -126,7 +121,7 @@ def _facts(file: str, progress: Any) -> dict[str, Any]:
     kind = catalogue.entry(file).kind if not path.exists() and catalogue.has_entry(file) else None
     if kind != "lexicon":
         try:
-            space = open_space(file, lang=None, limit=None, fold_case=False, progress=progress)
+            space = open_space(file, lang=None, limit=None, lower=False, progress=progress)
             norms = np.linalg.norm(space.vectors[:10_000], axis=1)
             return {
                 "kind": "vectors",
@@ -145,10 +140,10 @@ def _facts(file: str, progress: Any) -> dict[str, Any]:
             if not path.is_file():
                 raise
             try:
-                return _lexicon_facts(open_lexicon(file, fold_case=False, progress=progress))
+                return _lexicon_facts(open_lexicon(file, lower=False, progress=progress))
             except IsoglotError:
                 raise not_vectors from None
-    return _lexicon_facts(open_lexicon(file, fold_case=False, progress=progress))
+    return _lexicon_facts(open_lexicon(file, lower=False, progress=progress))
 
 
 def _lexicon_facts(lexicon: Any) -> dict[str, Any]:

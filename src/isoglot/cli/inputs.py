@@ -90,9 +90,7 @@ def open_lexicons(
                 )
         if (source, target) in lexicons or (target, source) in lexicons:
             raise ConfigError(f"two lexicons for {source} and {target}", remedy="join the files")
-        lexicons[source, target] = open_lexicon(
-            file, lower=lower, progress=progress, languages=(source, target)
-        )
+        lexicons[source, target] = open_lexicon(file, lower=lower, progress=progress, languages=(source, target))
     return lexicons
 
 
@@ -153,9 +151,7 @@ def open_pair(files: Sequence[str], *, limit: int | None, lower: bool, progress:
         raise ConfigError(f"give two files of vectors, not {len(files)}", remedy="see --help for examples")
     sides = [language_and_name(file) for file in files]
     check_different([name for _, name in sides])
-    source, target = (
-        open_space(name, lang=lang, limit=limit, lower=lower, progress=progress) for lang, name in sides
-    )
+    source, target = (open_space(name, lang=lang, limit=limit, lower=lower, progress=progress) for lang, name in sides)
     return source, target
 
 

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
+from isoglot.cli.commands import tabular
 from isoglot.cli.given import refuse
-from isoglot.cli.options import FoldCase, Json, Swap
+from isoglot.cli.options import Json, Limit, Lower, OptionalLexicon, SrcTgt, Swap, Words
 
 
+@tabular
 def inspect_spaces(
     context: typer.Context,
-    src: Annotated[str, typer.Argument(metavar="A", help="Source vectors: a file or a catalogue name.")],
-    tgt: Annotated[str, typer.Argument(metavar="B", help="Target vectors: a file or a catalogue name.")],
-    lexicon: Annotated[
-        str | None,
-        typer.Option("--lexicon", "-l", help="Translations, a file or a catalogue name: a much surer verdict."),
-    ] = None,
-    words: Annotated[
-        int, typer.Option("--words", min=10, help="Frequent words of each side that the costly measures look at.")
-    ] = 2000,
-    limit: Annotated[
-        int, typer.Option("--limit", min=3, help="Read only this many words of each file (most frequent first).")
-    ] = 50_000,
-    fold_case: FoldCase = False,
+    files: SrcTgt,
+    lexicon: OptionalLexicon = None,
+    words: Words = 2000,
+    limit: Limit = 50_000,
+    lower: Lower = False,
     swap: Swap = False,
     json: Json = False,
 ) -> None:
     """Tell how alike two spaces are before aligning them, and which methods will probably work.
+
+    With a lexicon the verdict is much surer.
 
     Examples:
 
@@ -38,20 +32,17 @@ def inspect_spaces(
       isoglot inspect wiki.en.vec wiki.fr.vec -l en-fr.txt --json
     """
     from isoglot.cli.console import print_json, print_line, progress_bars, table
-    from isoglot.cli.inputs import check_different, open_lexicon, open_space
+    from isoglot.cli.inputs import open_lexicon, open_pair
     from isoglot.criteria import inspect_pair
 
     if lexicon is None:
         refuse(context, "without --lexicon", "swap")
-    check_different([src, tgt])
     with progress_bars() as progress:
-        source, target = (
-            open_space(name, lang=None, limit=limit, fold_case=fold_case, progress=progress) for name in (src, tgt)
-        )
+        source, target = open_pair(files, limit=limit, lower=lower, progress=progress)
         pairs = None
         if lexicon is not None:
             languages = (source.lang, target.lang)
-            pairs = open_lexicon(lexicon, fold_case=fold_case, progress=progress, languages=languages)
+            pairs = open_lexicon(lexicon, lower=lower, progress=progress, languages=languages)
             pairs = pairs.invert() if swap else pairs
         report = inspect_pair(source, target, pairs, words=words, progress=progress)
     if json:
@@ -68,6 +59,6 @@ def inspect_spaces(
         ["singular-value gap", f"{report.singular_value_gap:.3f}", "0 for one shape"],
         ["relational similarity", "-" if relational is None else f"{relational:.3f}", "1 for one shape, 0 by chance"],
     ]
-    table(f"{src} and {tgt}: {report.closeness}", ["measure", "value", "meaning"], rows, right=(1,))
+    table(f"{files[0]} and {files[1]}: {report.closeness}", ["measure", "value", "meaning"], rows, right=(1,))
     for sentence in report.verdict:
         print_line(sentence)

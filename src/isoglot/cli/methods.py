@@ -7,11 +7,14 @@ from typing import Annotated
 
 import typer
 
+from isoglot.cli.commands import tabular
 from isoglot.cli.options import Json
 
 
+@tabular
 def methods_table(
-    name: Annotated[str | None, typer.Argument(help="Show one method with its settings.")] = None, json: Json = False
+    name: Annotated[str | None, typer.Argument(metavar="METHOD", help="Show this method with its settings.")] = None,
+    json: Json = False,
 ) -> None:
     """List the methods of alignment: what each needs, costs, and where it comes from.
 

@@ -87,7 +87,7 @@ EncoderName = Annotated[str, _ENCODER]
 OptionalEncoder = Annotated[str | None, _ENCODER]
 MonolingualTexts = Annotated[
     list[str] | None,
-    typer.Option("--text", metavar="LANG=FILE", help="Text of one language, one sentence per line; several may follow."),
+    typer.Option("--text", metavar="LANG=FILE", help="Text of a language, one sentence per line; several may follow."),
 ]
 FromVectors = Annotated[
     list[str] | None,
@@ -108,6 +108,14 @@ Links = Annotated[
 Gold = Annotated[
     Path | None,
     typer.Option("--gold", metavar="FILE", help="Gold standard: word links, or one score per line."),
+]
+Column = Annotated[
+    str | None,
+    typer.Option(
+        "--column",
+        metavar="COLUMN",
+        help="Column of the labels or scores: its heading, or its number from 0 (negative: from the end).",
+    ),
 ]
 _BASE = typer.Option("--base", min=0, max=1, help="Number of a sentence's first word in files of links: 0 or 1.")
 Base = Annotated[int, _BASE]
@@ -138,12 +146,8 @@ Words = Annotated[
 Sentences = Annotated[
     int, typer.Option("--sentences", min=1, help="Use at most this many sentences of each text, the first ones.")
 ]
-MinCount = Annotated[
-    int, typer.Option("--min-count", min=1, help="Leave out words that occur less often than this.")
-]
-MinTokens = Annotated[
-    int, typer.Option("--min-tokens", min=1, help="Leave out sentences of fewer words than this.")
-]
+MinCount = Annotated[int, typer.Option("--min-count", min=1, help="Leave out words that occur less often than this.")]
+MinTokens = Annotated[int, typer.Option("--min-tokens", min=1, help="Leave out sentences of fewer words than this.")]
 _SEED = typer.Option("--seed", min=0, help="Seed of all random choices.")
 Seed = Annotated[int, _SEED]
 OptionalSeed = Annotated[int | None, _SEED]

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from isoglot.cli.options import AlignedFolder, From, Json, Rerank, Score, To
+from isoglot.cli.commands import tabular
+from isoglot.cli.options import AlignedFolder, Backend, From, Json, OptionalLimit, Output, Rerank, Score, Targets, To
 
 #: Of words on standard input, which may be any stream.
 _MOST_BYTES = 1 << 26
 
 
+@tabular
 def translate_words(
     folder: AlignedFolder,
     words: Annotated[
-        list[str] | None, typer.Argument(help="Words; without any, or with -, one a line from standard input.")
+        list[str] | None,
+        typer.Argument(metavar="WORD...", help="Words; without any, or with -, one per line from standard input."),
     ] = None,
     source: From = None,
-    targets: Annotated[
-        list[str] | None, typer.Option("--to", help="Target language, may be repeated; default: all others.")
-    ] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="How many candidates.")] = 5,
+    targets: Targets = None,
+    k: Annotated[int, typer.Option("--top", "-k", min=1, help="Number of candidates to show.")] = 5,
     score: Score = "csls",
     rerank: Rerank = None,
     json: Json = False,
@@ -46,7 +46,7 @@ def translate_words(
     with aligned_folder(folder) as aligned, progress_bars() as progress:
         asked = _from_standard_input() if not words or words == ["-"] else words
         if not asked:
-            raise InputError("no words given", remedy="name words, or give one a line on standard input")
+            raise InputError("no words given", remedy="name words, or give one per line on standard input")
         first, _ = aligned.direction(source, targets[0] if targets else None)
         for target in targets or [name for name in aligned.names if name != first]:
             answers += translate(
@@ -83,24 +83,22 @@ def translate_words(
 
 def lexicon(
     folder: AlignedFolder,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="File to write: source, target, confidence; tab-separated.")
-    ],
+    output: Output,
     source: From = None,
     target: To = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Only this many most frequent source words.")
-    ] = None,
-    mutual: Annotated[bool, typer.Option("--mutual", help="Only pairs that choose each other.")] = False,
+    limit: OptionalLimit = None,
+    mutual: Annotated[bool, typer.Option("--mutual", help="Keep only pairs that choose each other.")] = False,
     minimum: Annotated[
-        float, typer.Option("--min-confidence", min=0, max=1, help="Only pairs of at least this confidence.")
+        float, typer.Option("--min-confidence", min=0, max=1, help="Keep only pairs of at least this confidence.")
     ] = 0.0,
     score: Score = "csls",
-    backend: Annotated[str, typer.Option("--backend", help="exact, int8, faiss or usearch.")] = "exact",
+    backend: Backend = "exact",
     rerank: Rerank = None,
     json: Json = False,
 ) -> None:
     """Induce a dictionary: the best translation of every source word, with a confidence.
+
+    The file has three columns, separated by tabs: source, target, confidence. --limit counts source words.
 
     Examples:
 

@@ -66,6 +66,7 @@ def align_to_pivot(
     aligner: Aligner,
     lexicons: Mapping[tuple[str, str], Lexicon],
     *,
+    tests: Mapping[tuple[str, str], Lexicon] | None = None,
     seeds: int | None = None,
     held_out: int | None = None,
     score: str = "csls",
@@ -74,10 +75,11 @@ def align_to_pivot(
     """Align every other language to `pivot` with the lexicon of that pair (either direction), then test all pairs.
 
     A lexicon between two languages other than the pivot is only used to test, and to align them directly for
-    comparison.
+    comparison. Of pairs that `tests` has a lexicon for, all of the other one may be learned from.
     """
     others = languages_beside(pivot, spaces)
-    for (source, target), lexicon in lexicons.items():
+    tests = tests or {}
+    for (source, target), lexicon in [*lexicons.items(), *tests.items()]:
         if source in spaces and target in spaces:
             check_direction(lexicon, spaces[source], spaces[target], remedy=f"name it {target}-{source}")
     alignments: dict[tuple[str, str], Alignment] = {}
@@ -85,16 +87,18 @@ def align_to_pivot(
     warnings: list[str] = []
     for name in others:
         progress(f"aligning {name} to {pivot}", len(alignments), len(others))
-        train = None
+        train, own_test = None, between(tests, pivot, name)
         if aligner.method.supervision != "unsupervised":
             known = between(lexicons, pivot, name)
             if known is None:
                 remedy = f"give `lexicons` one for {pivot}-{name}"
                 raise ConfigError(f"no lexicon between {pivot} and {name}", remedy=remedy)
-            train, test = split_lexicon(known, spaces[pivot], spaces[name], seeds=seeds, held_out=held_out)
+            held_words = held_out if own_test is None else 0
+            train, test = split_lexicon(known, spaces[pivot], spaces[name], seeds=seeds, held_out=held_words)
             train = train.invert()
         else:
             test = between(lexicons, pivot, name)
+        test = test if own_test is None else own_test
         if test is not None:
             held[pivot, name] = test
         moved = aligner.keeping_target().fit(spaces[name], spaces[pivot], train, progress=progress)
@@ -119,8 +123,13 @@ def align_to_pivot(
     direct: dict[tuple[str, str], Result] = {}
     for pair, test in held.items():
         results[pair] = measure(aligned, pair, test)
+    for pair, test in tests.items():
+        if pivot not in pair:
+            results[pair] = measure(aligned, pair, test)
     for (source, target), lexicon in lexicons.items():
         if pivot in (source, target) or source not in spaces or target not in spaces:
+            continue
+        if between(tests, source, target) is not None:
             continue
         train, test = split_lexicon(lexicon, spaces[source], spaces[target], seeds=seeds, held_out=held_out)
         if test is None:
