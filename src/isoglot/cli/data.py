@@ -64,9 +64,7 @@ def list_entries(
 def get(
     names: Annotated[
         list[str],
-        typer.Argument(
-            metavar="NAME", help="Names of `isoglot data list`, such as vectors/fr.", autocompletion=_names
-        ),
+        typer.Argument(metavar="NAME", help="Names of `isoglot data list`, such as vectors/fr.", autocompletion=_names),
     ],
     accept_licence: Annotated[
         bool, typer.Option("--accept-licence", help="Also fetch data whose licence binds what you build with it.")
@@ -109,7 +107,9 @@ def get(
 def path(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="A name of `isoglot data list`, such as vectors/fr.", autocompletion=_names),
+        typer.Argument(
+            metavar="NAME", help="A name of `isoglot data list`, such as vectors/fr.", autocompletion=_names
+        ),
     ],
     json: Json = False,
 ) -> None:

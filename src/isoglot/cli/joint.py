@@ -227,8 +227,9 @@ def ablate(
     if json:
         print_json(outcome.record())
         return
-    for identical, title in (("keep", outcome.title), ("remove", "Pairs of different form only")):
-        table(title, *outcome.table(identical), right=(1, 3, 4))
+    table(outcome.title, *outcome.table("keep"), right=(1, 3))
+    moved = f"moved: {outcome.moved_words:,} words that reallocation took from a language"
+    table(f"Pairs of different form only ({moved})", *outcome.table("remove"), right=(1, 3, 4))
     for line in outcome.sentences():
         say(line)
     page = output / "report.html"

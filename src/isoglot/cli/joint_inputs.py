@@ -76,7 +76,9 @@ def _refuse_idle_lexicon(context: typer.Context, why: str) -> None:
         refuse(context, f"{why}, --gamma and --test: nothing learns from it", "lexicon")
 
 
-def corpus_settings(options: dict[str, Any], languages: Sequence[str], *, lines_of: str | None = None) -> CorpusSettings:
+def corpus_settings(
+    options: dict[str, Any], languages: Sequence[str], *, lines_of: str | None = None
+) -> CorpusSettings:
     return CorpusSettings(
         min_count=options["min_count"],
         max_words=options["limit"],

@@ -80,14 +80,14 @@ def contextual(
 def word_alignment(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="Folder of NAME.src-tgt (src ||| tgt) and NAME.gold (Pharaoh), e.g. enfr.gold."),
+        typer.Argument(
+            metavar="DIR", help="Folder of NAME.src-tgt (src ||| tgt) and NAME.gold (Pharaoh), e.g. enfr.gold."
+        ),
     ],
     base: Base,
     encoder: EncoderName = _DEFAULT,
     layer: Layer = "-1",
-    align: Annotated[
-        bool, typer.Option("--align/--no-align", help="Measure again after aligning the encoder.")
-    ] = True,
+    align: Annotated[bool, typer.Option("--align/--no-align", help="Measure again after aligning the encoder.")] = True,
     output: Output = Path("word-alignment"),
     seed: Seed = 0,
     json: Json = False,

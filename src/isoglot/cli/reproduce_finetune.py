@@ -44,8 +44,9 @@ def finetune(
 ) -> None:
     """Train an encoder by every recipe on the catalogue's parallel text and search sentences with each.
 
-    All recipes are compared on --pairs lines of each language. Beside the languages trained on, it is tested on languages that were not, and on English alone. Finished runs are
-    kept in the output folder: a killed table resumes where it was, in the middle of a training too.
+    All recipes are compared on --pairs lines of each language. Beside the languages trained on, it is tested on
+    languages that were not, and on English alone. Finished runs are kept in the output folder: a killed table resumes
+    where it was, in the middle of a training too.
 
     Examples:
 

@@ -231,7 +231,9 @@ def _lexicon_files(folder: Path, langs: Sequence[str], pivot: str) -> dict[str, 
             # MUSE calls its test part by the rows that it has.
             files = [one for mark in ("test", "5000-6500") for one in sorted(folder.glob(f"{name}.{mark}*"))]
             if len(files) > 1:
-                raise ConfigError(f"{files[0].name} or {files[1].name}?", where=str(folder), remedy=f"name it: {name}=FILE")
+                raise ConfigError(
+                    f"{files[0].name} or {files[1].name}?", where=str(folder), remedy=f"name it: {name}=FILE"
+                )
             if files:
                 found[lang] = str(files[0]), inverted
     if not found:

@@ -102,7 +102,9 @@ class Cost:
         """
         (first, words), *others = self.running_words.items()
         texts = [f"{words:,} running words of {first}", *(f"{count:,} of {lang}" for lang, count in others)]
-        return f"about {', '.join(texts)}: {self.minutes:.1f} minutes of training at {self.words_per_second:,.0f} words/s"
+        return (
+            f"about {', '.join(texts)}: {self.minutes:.1f} minutes of training at {self.words_per_second:,.0f} words/s"
+        )
 
 
 def estimate(
