@@ -63,11 +63,12 @@ def ablation(lang: str, megabytes: float, work: Path, method: str, settings: Tra
 
 
 def show(outcome: Ablation) -> None:
-    head = ["", "all pairs", "95% interval", "in vocab.", "diff. form", "95% interval", "in vocab.", "realloc."]
     print(f"\n{outcome.title}; words {outcome.kinds['trained']} -> {outcome.kinds['reallocated']}")
-    for row in [head, *outcome.table_rows()]:
-        print(f"  {row[0]:38}" + "".join(f"{cell:>16}" for cell in row[1:]))
-    print(f"  {outcome.moved_words} test words were reallocated")
+    for identical, pairs in (("keep", "all pairs"), ("remove", "pairs of different form")):
+        head, rows = outcome.table(identical)
+        for row in [[pairs, *head[1:]], *rows]:
+            print(f"  {row[0]:38}" + "".join(f"{cell:>16}" for cell in row[1:]))
+    print(f"  moved: {outcome.moved_words} test words were reallocated")
     for line in outcome.sentences():
         print(f"  {line}")
 

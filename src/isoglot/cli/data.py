@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from isoglot.cli.commands import tabular
 from isoglot.cli.options import Json
 
 if TYPE_CHECKING:
     from isoglot.catalogue import Entry
 
-Name = Annotated[str, typer.Argument(help="A name of `isoglot data list`, e.g. vectors/fr.")]
+
+def _names(incomplete: str) -> list[str]:
+    from isoglot.catalogue import entries
+
+    return [entry.name for entry in entries() if entry.name.startswith(incomplete)]
 
 
+@tabular
 def list_entries(
-    kind: Annotated[str | None, typer.Argument(help="Only this kind: vectors, lexicon, parallel, ...")] = None,
+    kind: Annotated[
+        Literal["vectors", "lexicon", "parallel", "similarity", "sentiment", "pos", "encoder"] | None,
+        typer.Argument(metavar="KIND", help="Only this kind of data."),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """List what can be fetched, with licences.
+    """List the data that can be fetched by name, with licences and sizes.
+
+    Kinds are vectors, lexicon, parallel, similarity, sentiment, pos and encoder.
 
     Examples:
 
@@ -28,13 +39,8 @@ def list_entries(
     """
     from isoglot.catalogue import cached, entries
     from isoglot.cli.console import print_json, table
-    from isoglot.errors import ConfigError
 
     chosen = [entry for entry in entries() if kind in (None, entry.kind)]
-    if not chosen:
-        raise ConfigError(
-            f"no data of kind {kind!r}", remedy=f"kinds: {', '.join(sorted({e.kind for e in entries()}))}"
-        )
     if json:
         print_json([_record(entry) for entry in chosen])
         return
@@ -56,13 +62,16 @@ def list_entries(
 
 
 def get(
-    names: Annotated[list[str], typer.Argument(help="Names of `isoglot data list`.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="NAME", help="Names of `isoglot data list`, such as vectors/fr.", autocompletion=_names),
+    ],
     accept_licence: Annotated[
         bool, typer.Option("--accept-licence", help="Also fetch data whose licence binds what you build with it.")
     ] = False,
     json: Json = False,
 ) -> None:
-    """Fetch data, check it, and keep it in the cache; tells licence and source.
+    """Fetch data by name, check it, and keep it in the cache; shows where it is and its licence.
 
     Examples:
 
@@ -78,6 +87,10 @@ def get(
     for one in chosen:
         if one.opt_in and not accept_licence:
             raise ConfigError(f"{one.name} is under {one.licence}", remedy="add --accept-licence if that suits you")
+    if accept_licence and not any(one.opt_in for one in chosen):
+        raise ConfigError(
+            f"--accept-licence has no effect: {', '.join(names)} may be used without it", remedy="leave it out"
+        )
     rows = []
     for one in chosen:
         with progress_bars() as progress:
@@ -87,14 +100,25 @@ def get(
             say(f"{one.name}: {path} (licence: {one.licence}; from {one.source})")
     if json:
         print_json(rows)
+        return
+    say("next: give these names wherever a file is asked for")
 
 
-def path(name: Name, json: Json = False) -> None:
-    """Print where fetched data lies, for use in scripts; an error if it was not fetched.
+def path(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="A name of `isoglot data list`, such as vectors/fr.", autocompletion=_names
+        ),
+    ],
+    json: Json = False,
+) -> None:
+    """Print where fetched data is, for use in scripts; it is an error if it was not fetched.
 
     Examples:
 
     \b
+      isoglot data path vectors/fr
       isoglot info "$(isoglot data path vectors/fr)"
     """
     from isoglot.catalogue import cached

@@ -155,6 +155,13 @@ def open_pair(files: Sequence[str], *, limit: int | None, lower: bool, progress:
     return source, target
 
 
+def whole_epochs(epochs: float) -> int:
+    """Epochs of what trains by whole passes over the text; elsewhere `--epochs` takes fractions too."""
+    if not epochs.is_integer() or epochs < 1:
+        raise ConfigError(f"--epochs is a whole number above 0 here, not {epochs:g}")
+    return int(epochs)
+
+
 def split_commas(text: str) -> list[str]:
     """The parts of a list such as `de, es,fr`."""
     return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,95 +1,59 @@
-"""`isoglot joint`: from text in two or more languages to one shared space; `isoglot joint inspect` and `ablate`."""
+"""`isoglot joint train`: from text in two or more languages to one shared space; `joint inspect` and `joint ablate`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated, Literal
 
 import typer
 
-from isoglot.cli.commands import Group
-from isoglot.cli.given import refuse
-from isoglot.cli.options import Json
+from isoglot.cli.commands import tabular
+from isoglot.cli.options import (
+    Balance,
+    Dim,
+    DryRun,
+    Encoding,
+    Epochs,
+    Gamma,
+    Json,
+    KeepWork,
+    Lexicons,
+    Limit,
+    Lower,
+    MinCount,
+    Model,
+    OptionalMethod,
+    OptionalOutput,
+    OptionalPivot,
+    Output,
+    Seed,
+    Segmenters,
+    Settings,
+    Subwords,
+    Tests,
+    Texts,
+    Threads,
+    Window,
+)
 from isoglot.extras import require
 
 
-class Joint(Group):
-    """Train text of several languages together, reallocate words, refine (Wang et al. 2020).
-
-    `isoglot joint TEXT TEXT ... -o OUT` trains; see `isoglot joint train --help` for all its options.
-
-    Examples:
-
-    \b
-      isoglot joint en.txt fr.txt --lexicon en-fr.tsv --refine rcsls -o en-fr
-      isoglot joint inspect en-fr
-      isoglot joint ablate en.txt fr.txt --lexicon en-fr.tsv --test en-fr.test.tsv -o ablation
-    """
-
-    table: ClassVar[dict[str, str]] = {"train": "joint:train", "inspect": "joint:inspect", "ablate": "joint:ablate"}
-
-    def meant(self, args: Sequence[str]) -> list[str]:
-        return ["train"]
-
-
-Texts = Annotated[
-    list[str], typer.Argument(metavar="TEXT...", help="Texts, one sentence a line, as FILE or LANGUAGE=FILE.")
-]
-LexiconOption = Annotated[
-    list[str] | None,
-    typer.Option("--lexicon", "-l", help="Pairs to learn from, as FILE or en-fr=FILE; may be repeated."),
-]
-TestOption = Annotated[
-    list[str] | None, typer.Option("--test", help="Pairs to test on; without it part of the lexicon is held out.")
-]
-Refine = Annotated[
-    str | None,
-    typer.Option("--refine", help="The method that aligns (`isoglot methods`), or none. Default: rcsls, with pairs."),
-]
-Settings = Annotated[
-    list[str] | None, typer.Option("--set", help="A setting of that method, as key=value; may be repeated.")
-]
-Gamma = Annotated[
-    str, typer.Option("--gamma", help="How unevenly a shared word may be spread: .5 to 1, or auto to choose.")
-]
-Model = Annotated[str, typer.Option("--model", help="skipgram or cbow.")]
-Dim = Annotated[int, typer.Option("--dim", min=1, help="Dimensions.")]
-Epochs = Annotated[int, typer.Option("--epochs", min=1, help="Passes over the text.")]
-Window = Annotated[int, typer.Option("--window", min=1, help="Words to each side.")]
-MinCount = Annotated[int, typer.Option("--min-count", min=1, help="Leave out words that occur less often.")]
-Limit = Annotated[int, typer.Option("--limit", min=1, help="Most frequent words of each language to keep.")]
-Subwords = Annotated[
-    bool,
-    typer.Option("--subwords/--no-subwords", help="Learn from character n-grams: slower, far better on little text."),
-]
-Segmenter = Annotated[str, typer.Option("--segmenter", help="spaces (tokenised text), icu, jieba, fugashi, pythainlp.")]
-Lower = Annotated[bool, typer.Option("--lower/--no-lower", help="Lower-case text and lexicons.")]
-Encoding = Annotated[str | None, typer.Option("--encoding", help="Of the texts, if not UTF-8, e.g. latin-1.")]
-Balance = Annotated[
-    bool, typer.Option("--balance/--no-balance", help="Bring every text to as many lines as the last one has.")
-]
-Threads = Annotated[int | None, typer.Option("--threads", min=1, help="Default: all cores. One repeats exactly.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Where all random choices come from.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only look at the texts and tell what training would take.")]
-
-
+@tabular
 def train(
     context: typer.Context,
     texts: Texts,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
-    lexicon: LexiconOption = None,
-    test: TestOption = None,
-    refine: Refine = None,
+    output: Output,
+    lexicon: Lexicons = None,
+    test: Tests = None,
+    method: OptionalMethod = None,
     settings: Settings = None,
     gamma: Gamma = "auto",
     variant: Annotated[
-        str,
-        typer.Option("--variant", help="joint, replace (swap words for translations) or supervised (predict them)."),
+        Literal["joint", "replace", "supervised"],
+        typer.Option("--variant", help="Train as it is, swap words for translations, or predict translations."),
     ] = "joint",
-    pivot: Annotated[
-        str | None, typer.Option("--pivot", help="Whose space the others are brought into; default: the last.")
-    ] = None,
+    pivot: OptionalPivot = None,
     model: Model = "skipgram",
     dim: Dim = 300,
     epochs: Epochs = 5,
@@ -97,7 +61,7 @@ def train(
     min_count: MinCount = 5,
     limit: Limit = 200_000,
     subwords: Subwords = True,
-    segmenter: Segmenter = "spaces",
+    segmenter: Segmenters = None,
     lower: Lower = True,
     encoding: Encoding = None,
     balance: Balance = True,
@@ -106,42 +70,50 @@ def train(
         typer.Option(
             "--dictionary",
             min=0,
-            help="Write OUT/dictionary.tsv for so many frequent words, first language to second; 0: none.",
+            help="Write dictionary.tsv with translations of this many frequent words; 0: do not write it.",
         ),
     ] = 20_000,
-    keep_work: Annotated[bool, typer.Option("--keep-work", help="Keep OUT.work, the corpus and vectors.")] = False,
+    keep_work: KeepWork = False,
     threads: Threads = None,
     seed: Seed = 0,
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Train text of two or more languages together, reallocate words, refine, measure, write a dictionary.
+    """Train word vectors on texts of several languages together, align them, and write a dictionary.
 
-    A killed run resumes where it was when the same command is given again; its state is kept in OUT.work. The result is
-    a folder like that of `isoglot align`: `translate`, `lexicon`, `evaluate bli` and `export` take it.
+    Words are trained together, those that hardly occur in a language are taken from it, and what each language has
+    alone is aligned to the pivot (default: the last language) by --method (default: rcsls with a --lexicon, otherwise
+    none). Without --test, part of the lexicon is held out to measure.
+
+    A killed run resumes when the same command is given again; its state is kept in OUT.work. The result is a folder
+    like that of `isoglot align`: `translate`, `lexicon`, `evaluate bli` and `export` take it.
+
+    Settings for --set: those of the method (`isoglot methods`), and of the word vectors: vectors.negatives=5 (negative
+    samples), vectors.rate=0.05 (learning rate), vectors.sample=0.0001 (how much frequent words are thinned out),
+    vectors.shortest=3 and vectors.longest=6 (character n-grams), vectors.bucket=2000000 (rows for them).
 
     Examples:
 
     \b
-      isoglot joint en.txt fr.txt --lexicon en-fr.tsv --refine rcsls -o en-fr
-      isoglot joint en=news.xz fr=presse.txt -l en-fr.tsv --test en-fr.test.tsv --gamma .9 -o en-fr
-      isoglot joint en.txt fr.txt --refine none -o unsupervised
-      isoglot joint en.txt it.txt fr.txt -l en-fr=a.tsv -l it-fr=b.tsv -o three
-      isoglot joint en.txt fr.txt -l en-fr.tsv -o en-fr --dry-run
+      isoglot joint train en.txt fr.txt -l en-fr.tsv -o en-fr --dry-run
+      isoglot joint train en.txt fr.txt -l en-fr.tsv --method rcsls -o en-fr
+      isoglot joint train en=news.xz fr=presse.txt -l en-fr.tsv --test en-fr.test.tsv --gamma .9 -o en-fr
+      isoglot joint train en.txt fr.txt --method none --set vectors.negatives=10 -o unsupervised
+      isoglot joint train en.txt it.txt fr.txt -l en-fr=a.tsv -l it-fr=b.tsv -o three
     """
     from isoglot.aligned import ALIGNED_FOLDER
-    from isoglot.cli.console import note, print_json, progress_bars, result_table, say, table, warn
-    from isoglot.cli.joint_inputs import read_job, tell_cost
+    from isoglot.cli.console import note, print_cost, print_json, progress_bars, result_table, say, table, warn
+    from isoglot.cli.joint_inputs import read_aligner, read_job
     from isoglot.cli.outputs import claim
     from isoglot.pipelines import joint_align
-    from isoglot.wordvectors import remove_work
+    from isoglot.wordvectors import estimate, remove_work
 
-    _check_options(context)
+    aligner = read_aligner(context)
     claim(output, ALIGNED_FOLDER)
     with progress_bars() as progress:
-        job = read_job(context.params, progress)
+        job = read_job(context, aligner, progress)
         if dry_run:
-            tell_cost(job.texts, job.corpus, job.variant_training, threads, json)
+            print_cost(estimate(job.texts, job.corpus, job.variant_training, threads=threads), json=json)
             return
         work = output.with_name(f"{output.name}.work")
         outcome = joint_align(job, work, threads=threads, progress=progress, tell=note, warn=warn)
@@ -158,32 +130,19 @@ def train(
     table("Words", ["", *kinds["trained"]], rows, right=range(1, len(kinds["trained"]) + 1))
     if not outcome.results:
         say("no figure: give a --lexicon or --test to measure")
-    say(f"written to {output}; try: isoglot joint inspect {output}")
+    say(f"written to {output}; next: isoglot joint inspect {shlex.quote(str(output))}")
 
 
-def _check_options(context: typer.Context) -> None:
-    """Raise for options of `train` that the others leave without effect."""
-    values = context.params
-    refine = values["refine"] or ("rcsls" if values["lexicon"] else "none")
-    if values["variant"] == "supervised":
-        refuse(context, "with --variant supervised, which keeps the languages' words apart", "gamma")
-        if values["model"] != "cbow":
-            refuse(context, "with --variant supervised, which trains by cbow", "model")
-    if refine == "none":
-        refuse(context, "without --refine: nothing is brought into another space", "pivot")
-        if values["test"] and values["variant"] == "joint" and values["gamma"] != "auto":
-            refuse(context, "with --refine none, --gamma and --test: nothing learns from it", "lexicon")
-
-
+@tabular
 def inspect(
-    folder: Annotated[Path, typer.Argument(metavar="OUT", help="Folder written by `isoglot joint`.")],
-    page: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Page to write; default: OUT/joint.html, none with --json.")
-    ] = None,
-    examples: Annotated[int, typer.Option("--examples", min=1, help="How many words to show of each kind.")] = 12,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder written by `isoglot joint train`.")],
+    output: OptionalOutput = None,
+    examples: Annotated[int, typer.Option("--examples", min=1, help="Number of words to show of each kind.")] = 12,
     json: Json = False,
 ) -> None:
-    """What was shared, what was reallocated where, with counts and examples; draws the space before and after.
+    """Show which words languages share and which were reallocated, with a page that draws the space.
+
+    The page is DIR/joint.html unless --output names another; with --json it is written only if it is named.
 
     Examples:
 
@@ -194,13 +153,13 @@ def inspect(
     from isoglot.cli.console import print_json, say, table
     from isoglot.pipelines import look_at, write_joint_page
 
-    if page is not None or not json:
+    if output is not None or not json:
         require("report", "the page")
     found = look_at(folder, examples)
     if json:
         print_json(found.record())
-        if page is not None:
-            write_joint_page(page, found)
+        if output is not None:
+            write_joint_page(output, found)
         return
     table(
         "Words", ["kind", "trained", "reallocated"], [[k, f"{a:,}", f"{b:,}"] for k, a, b in found.kinds], right=(1, 2)
@@ -208,22 +167,23 @@ def inspect(
     rows = [[f"taken from {lang}", f"{count:,}", ", ".join(words)] for lang, count, words in found.taken]
     rows.append(["still shared", f"{found.kinds[0][2]:,}", ", ".join(found.shared)])
     table("Examples, most frequent first", ["", "words", "such as"], rows, right=(1,))
-    target = page or folder / "joint.html"
+    target = output or folder / "joint.html"
     write_joint_page(target, found)
-    say(f"page: {target}")
+    say(f"written: {target}; next: isoglot translate {shlex.quote(str(folder))} WORD")
 
 
+@tabular
 def ablate(
     context: typer.Context,
     texts: Texts,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for ablation.json, report.html and the work.")],
-    lexicon: LexiconOption = None,
-    test: TestOption = None,
-    refine: Refine = None,
+    output: Output,
+    lexicon: Lexicons = None,
+    test: Tests = None,
+    method: OptionalMethod = None,
     settings: Settings = None,
     gamma: Gamma = "auto",
     baselines: Annotated[
-        bool, typer.Option("--baselines", help="Also Joint-Replace and supervised joint training: two more trainings.")
+        bool, typer.Option("--baselines", help="Also train Joint-Replace and supervised joint vectors.")
     ] = False,
     model: Model = "skipgram",
     dim: Dim = 300,
@@ -232,7 +192,7 @@ def ablate(
     min_count: MinCount = 5,
     limit: Limit = 200_000,
     subwords: Subwords = True,
-    segmenter: Segmenter = "spaces",
+    segmenter: Segmenters = None,
     lower: Lower = True,
     encoding: Encoding = None,
     balance: Balance = True,
@@ -240,33 +200,37 @@ def ablate(
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Which step brings what: joint training alone, with each step, with all, and separate training, on the same words.
+    """Measure what each step of joint training brings, beside vectors trained separately, on the same words.
 
-    Trained vectors stay in the output folder; the same command again only evaluates.
+    Takes two texts and one lexicon. The folder gets ablation.json, report.html and the trained vectors: the same
+    command again only evaluates. The method is rcsls unless --method names another; settings for --set are those of
+    `isoglot joint train`.
 
     Examples:
 
     \b
       isoglot joint ablate en.txt fr.txt -l en-fr.tsv --test en-fr.test.tsv -o ablation
-      isoglot joint ablate en.txt fr.txt -l en-fr.tsv --refine procrustes --baselines -o ablation
+      isoglot joint ablate en.txt fr.txt -l en-fr.tsv --method procrustes --baselines -o ablation
     """
     from isoglot.cli.console import note, print_json, progress_bars, say, table
-    from isoglot.cli.joint_inputs import read_job
+    from isoglot.cli.joint_inputs import read_aligner, read_job
     from isoglot.cli.outputs import claim
     from isoglot.reproductions.joint_align.ablation import run_ablation, write_ablation
 
     require("report", "the report page")
+    aligner = read_aligner(context)
     claim(output)
     with progress_bars() as progress:
-        job = read_job(context.params, progress)
+        job = read_job(context, aligner, progress)
         outcome = run_ablation(job, output, baselines=baselines, threads=threads, progress=progress, tell=note)
     write_ablation(outcome, output)
     if json:
         print_json(outcome.record())
         return
-    head = ["", "all pairs", "95% interval", "in vocabulary", "different form", "95% interval", "in vocabulary"]
-    head.append(f"{outcome.moved_words:,} reallocated")
-    table(outcome.title, head, outcome.table_rows(), right=(1, 3, 4, 6, 7))
+    table(outcome.title, *outcome.table("keep"), right=(1, 3))
+    moved = f"moved: {outcome.moved_words:,} words that reallocation took from a language"
+    table(f"Pairs of different form only ({moved})", *outcome.table("remove"), right=(1, 3, 4))
     for line in outcome.sentences():
         say(line)
-    say(f"written: {output / 'ablation.json'}, {output / 'report.html'}")
+    page = output / "report.html"
+    say(f"written: {output / 'ablation.json'}, {page}; next: open {shlex.quote(str(page))} in a browser")

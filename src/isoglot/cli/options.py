@@ -54,7 +54,7 @@ Parallel = Annotated[
 ]
 Texts = Annotated[
     list[str],
-    typer.Argument(metavar="TEXT...", help="Texts, one sentence per line, as FILE or LANG=FILE."),
+    typer.Argument(metavar="TEXT", help="Texts, one sentence per line, as FILE or LANG=FILE."),
 ]
 AlignedFolder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder written by `isoglot align`.")]
 _LEXICON = typer.Option(

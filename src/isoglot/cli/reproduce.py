@@ -8,53 +8,59 @@ from typing import Annotated
 
 import typer
 
-from isoglot.cli.options import Json
+from isoglot.cli.commands import tabular
+from isoglot.cli.options import DryRun, Json, OptionalRuns, Output, Settings
 from isoglot.extras import require
 
 
+@tabular
 def density(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for finished runs, JSON and page.")] = Path(
-        "density"
-    ),
+    context: typer.Context,
+    output: Output = Path("density"),
     quick: Annotated[bool, typer.Option("--quick", help="A small grid with short trainings: minutes.")] = False,
-    runs: Annotated[int | None, typer.Option("--runs", min=1, help="Simulated pairs of each kind.")] = None,
-    k: Annotated[
-        str | None, typer.Option("--k", help="Occurrences of a word, separated by commas, e.g. 5,20,100.")
+    runs: OptionalRuns = None,
+    settings: Settings = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, help="Number of processes; default: one per core.")
     ] = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; default: one a core.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would run and how long it takes.")] = False,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """The simulation of Zhao & Eger 2022: 14 alignments over isomorphism t, frequency k and distance eps.
 
-    Finished alignments are kept in the output folder: a killed grid resumes where it was.
+    Finished alignments are kept in the output folder: a killed grid resumes where it was. A run is one simulated pair
+    of languages of each kind: 10 of them, 2 with --quick.
+
+    Settings for --set, lists separated by commas: t=1,5 (degrees of isomorphism), k=5,10,...,100 (occurrences of a
+    word), eps=0,0.2,...,5 (distances of the test), epochs=100 (of training with pairs), matching=8 (epochs of training
+    without pairs), steps=50 (of such an epoch), rounds=10 (of bootstrapping).
 
     Examples:
 
     \b
-      isoglot reproduce density --quick -o density-quick
       isoglot reproduce density --dry-run
-      isoglot reproduce density --runs 5 --k 5,20,50,100 -o density
+      isoglot reproduce density --quick -o density-quick
+      isoglot reproduce density --runs 5 --set k=5,20,50,100 -o density
     """
-    from isoglot.cli.console import finish, print_json, progress_bars, say
+    from isoglot.cli.console import finish, print_cost, progress_bars, say
     from isoglot.cli.outputs import claim
+    from isoglot.cli.setting_inputs import read_fields
     from isoglot.reproductions.claims import claim_table
     from isoglot.reproductions.density.claims import findings
     from isoglot.reproductions.density.report import write_density_page
-    from isoglot.reproductions.density.simulation import FULL, QUICK, run_grid
+    from isoglot.reproductions.density.simulation import FULL, QUICK, Grid, GridCost, run_grid
     from isoglot.threads import available_threads
 
-    grid = QUICK if quick else FULL
+    own = read_fields(context, Grid, settings or [], "the grid")
     if runs is not None:
-        grid = dataclasses.replace(grid, runs=runs)
-    if k is not None:
-        grid = dataclasses.replace(grid, k=_numbers(k))
+        own["runs"] = runs
+    grid = dataclasses.replace(QUICK if quick else FULL, **own)
     count = available_threads(workers)
-    say(f"{len(list(grid.jobs())):,} alignments, about {grid.minutes() / count:.0f} minutes with {count} processes")
+    cost = GridCost(len(list(grid.jobs())), grid.minutes() / count, count)
     if dry_run:
-        if json:
-            print_json({"alignments": len(list(grid.jobs())), "minutes": grid.minutes() / count})
+        print_cost(cost, json=json)
         return
+    say(cost.sentence())
     require("report", "the report page")
     require("flows", "the density methods")
     claim(output)
@@ -67,15 +73,3 @@ def density(
     head, rows = claim_table(found.claims)
     title = "Zhao & Eger 2022, simulation"
     finish(output, "density", found.record(), json=json, title=title, head=head, rows=rows)
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    from isoglot.errors import ConfigError
-
-    try:
-        numbers = tuple(sorted({int(part) for part in text.split(",")}))
-    except ValueError:
-        numbers = ()
-    if not numbers or numbers[0] < 1:
-        raise ConfigError(f"must be whole numbers above 0, separated by commas, not {text!r}", where="--k")
-    return numbers

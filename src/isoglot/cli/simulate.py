@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
+import dataclasses
+import shlex
 
 import typer
 
-from isoglot.cli.options import Json
+from isoglot.cli.options import Dim, Json, Output, Seed, Settings, Words
+
+
+@dataclasses.dataclass(frozen=True)
+class _Shape:
+    """What is simulated: the settings of `--set`."""
+
+    t: int = 5
+    k: int = 100
+    eps: float = 0.0
 
 
 def simulate_languages(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for vectors, lexicons and the true map.")],
-    t: Annotated[int, typer.Option("--t", min=1, help="1: one orthogonal map. More: so many groups move apart.")] = 5,
-    k: Annotated[int, typer.Option("--k", min=1, help="Occurrences of each word.")] = 100,
-    eps: Annotated[float, typer.Option("--eps", help="How far validation and test lie from training.")] = 0.0,
-    words: Annotated[int, typer.Option("--words", min=1, help="Words of each language.")] = 20,
-    dim: Annotated[int, typer.Option("--dim", min=2, help="Dimensions.")] = 2,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Where all random choices come from.")] = 0,
+    context: typer.Context,
+    output: Output,
+    settings: Settings = None,
+    words: Words = 20,
+    dim: Dim = 2,
+    seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Make two languages of word occurrences whose true map is known (the CBLI simulation of Zhao & Eger 2022).
@@ -25,21 +33,31 @@ def simulate_languages(
     The folder gets vectors (text) and a lexicon of each split, and truth.json. In few dimensions align with
     --normalise none, as lengths mean something there.
 
+    Settings for --set: t=5 (1: one orthogonal map; more: this many groups of words move differently), k=100
+    (occurrences of each word), eps=0 (how far validation and test are from training).
+
     Examples:
 
     \b
-      isoglot simulate --t 5 --k 100 --eps 0 -o cbli
-      isoglot align cbli/train.source.vec cbli/train.target.vec -l cbli/train.tsv --normalise none -m procrustes -o out
-      isoglot simulate --t 1 --dim 50 --words 200 -o easy
+      isoglot simulate -o cbli
+      isoglot simulate --set t=5 k=30 eps=1 -o far
+      isoglot simulate --set t=1 --dim 50 --words 200 -o easy
+      isoglot align cbli/train.source.vec cbli/train.target.vec -l cbli/train.tsv --normalise none -o out
     """
     from isoglot.cli.console import print_json, say
     from isoglot.cli.outputs import claim
+    from isoglot.cli.setting_inputs import read_fields
     from isoglot.simulate import simulate_occurrences
 
+    shape = _Shape(**read_fields(context, _Shape, settings or [], "the simulation"))
     claim(output)
-    pair = simulate_occurrences(k, t, eps, words=words, dim=dim, seed=seed)
+    pair = simulate_occurrences(shape.k, shape.t, shape.eps, words=words, dim=dim, seed=seed)
     facts = pair.save(output)
     if json:
         print_json(facts)
         return
-    say(f"written: {words * k:,} occurrences a side and split, {dim} dimensions, in {output}")
+    say(f"written: {words * shape.k:,} occurrences of each language and split, {dim} dimensions, in {output}")
+    source, target, lexicon = (
+        shlex.quote(str(output / name)) for name in ("train.source.vec", "train.target.vec", "train.tsv")
+    )
+    say(f"next: isoglot align {source} {target} -l {lexicon} --normalise none -o OUT")

@@ -2,84 +2,73 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.options import Json
+from isoglot.cli.commands import tabular
+from isoglot.cli.options import Encoding, Json, Lower, MinTokens, OptionalOutput, Segmenters, Settings, Texts
 
 if TYPE_CHECKING:
     from isoglot.text import Overlap, TextReport
 
 
+@tabular
 def prepare_texts(
-    texts: Annotated[
-        list[str], typer.Argument(metavar="TEXT...", help="Files as en=FILE, or with the language in their name.")
-    ],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder for en.txt, fr.txt, ...; without it, only look.")
-    ] = None,
-    segmenter: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--segmenter",
-            help="icu (all languages), spaces (already tokenised), jieba (zh), fugashi (ja), pythainlp (th). "
-            "For one language: zh=jieba; may be repeated. Default: icu.",
-        ),
-    ] = None,
-    lower: Annotated[bool, typer.Option("--lower/--no-lower", help="Lower-case, as the language does it.")] = True,
-    form: Annotated[str, typer.Option("--form", help="Unicode normal form: NFC or NFKC.")] = "NFC",
-    min_tokens: Annotated[int, typer.Option("--min-tokens", min=1, help="Drop shorter sentences.")] = 2,
-    max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Drop longer sentences.")] = 1000,
-    dedupe: Annotated[bool, typer.Option("--dedupe/--no-dedupe", help="Drop repeated sentences.")] = True,
+    context: typer.Context,
+    texts: Texts,
+    output: OptionalOutput = None,
+    segmenter: Segmenters = None,
+    lower: Lower = True,
+    min_tokens: MinTokens = 2,
     split: Annotated[bool, typer.Option("--split", help="Split paragraphs into sentences first.")] = False,
-    encoding: Annotated[
-        str | None, typer.Option("--encoding", help="Of text that is neither UTF-8 nor marked UTF-16, e.g. latin-1.")
-    ] = None,
+    settings: Settings = None,
+    encoding: Encoding = None,
     json: Json = False,
 ) -> None:
-    """Clean text for training, one sentence per line; tell what was dropped and what languages share.
+    """Clean text for training, one sentence per line; show what was dropped and what languages share.
 
-    Files may be plain or compressed (gz, xz, bz2, zst) and larger than memory. Dropped are blank, repeated, too short
-    and too long sentences, those with words of more than 60 letters (web addresses, code) and those of which less than
-    half are letters.
+    Files may be plain or compressed (gz, xz, bz2, zst) and larger than memory. The output is a folder with en.txt,
+    fr.txt and so on; without --output nothing is written. Dropped are blank, repeated, too short and too long
+    sentences, those with words of more than 60 letters (web addresses, code) and those of which less than half are
+    letters. Words are split by icu unless --segmenter names another.
+
+    Settings for --set: form=NFC (Unicode normal form, or NFKC), max_tokens=1000 (words of a sentence, at most),
+    max_length=60 (letters of a word, at most), letters=0.5 (share of letters, at least), dedupe=yes (drop repeated
+    sentences).
 
     Examples:
 
     \b
       isoglot text en=raw.en.txt.gz fr=raw.fr.txt
       isoglot text news.en.txt news.zh.txt.xz --segmenter zh=jieba -o prepared
-      isoglot text de=artikel.txt --split --no-lower --encoding latin-1 -o prepared --json
+      isoglot text de=artikel.txt --split --no-lower --encoding latin-1 --set form=NFKC -o prepared --json
     """
     import dataclasses
     import itertools
 
-    from isoglot.cli.console import print_json, progress_bars, say
+    from isoglot.cli.console import print_json, progress_bars, say, warn
+    from isoglot.cli.inputs import join_segmenters
     from isoglot.cli.outputs import claim
-    from isoglot.text import TextSettings, overlap, prepare, same_language, segmenter as load_segmenter
+    from isoglot.cli.setting_inputs import read_fields
+    from isoglot.text import TextSettings, overlap, prepare, same_language, segmenter_name
 
     files = _files(texts)
-    chosen = _segmenters(segmenter or [], list(files))
-    settings = TextSettings(
-        form=form,  # type: ignore[arg-type]  # TextSettings refuses other forms itself
-        lower=lower,
-        split=split,
-        min_tokens=min_tokens,
-        max_tokens=max_tokens,
-        dedupe=dedupe,
-    )
-    for lang, name in chosen.items():
-        load_segmenter(name, lang)  # a missing package is told before hours of work, not in between
+    own = read_fields(context, TextSettings, settings or [], "text")
+    names = join_segmenters(segmenter, "icu", list(files))
+    chosen = {lang: segmenter_name(names, lang) for lang in files}
+    cleaning = TextSettings(lower=lower, split=split, min_tokens=min_tokens, **own)
     targets = {lang: None if output is None else output / f"{lang}.txt" for lang in files}
     if output is not None:
         claim(output)
     reports = []
     with progress_bars() as progress:
         for lang, path in files.items():
-            own = dataclasses.replace(settings, segmenter=chosen[lang])
-            reports.append(prepare(path, targets[lang], lang=lang, settings=own, encoding=encoding, progress=progress))
+            how = dataclasses.replace(cleaning, segmenter=chosen[lang])
+            reports.append(prepare(path, targets[lang], lang=lang, settings=how, encoding=encoding, progress=progress))
     counts = {report.lang: report.counts for report in reports}
     shared = overlap(counts)
     alike = [(a, b) for a, b in itertools.combinations(counts, 2) if same_language(counts[a], counts[b])]
@@ -96,8 +85,15 @@ def prepare_texts(
     else:
         _print_tables(reports, shared)
     for a, b in alike:
-        say(f"warning: {a} ({files[a].name}) and {b} ({files[b].name}) look like the same language")
-    say(f"written: {', '.join(written)}" if written else "--output missing: nothing written")
+        warn(f"{a} ({files[a].name}) and {b} ({files[b].name}) look like the same language")
+    say(f"written: {', '.join(written)}{_next(written)}" if written else "nothing written: name a folder by --output")
+
+
+def _next(written: Sequence[str]) -> str:
+    """What to do with the clean texts."""
+    if len(written) > 1:
+        return f"; next: isoglot joint train {shlex.join(written)} -o OUT"
+    return f"; next: isoglot vectors train {shlex.join(written)} -o OUT.vec"
 
 
 def _files(texts: Sequence[str]) -> dict[str, Path]:
@@ -119,27 +115,6 @@ def _files(texts: Sequence[str]) -> dict[str, Path]:
             )
         files[lang] = path
     return files
-
-
-def _segmenters(given: Sequence[str], langs: Sequence[str]) -> dict[str, str]:
-    """The segmenter of each language: `zh=jieba` for one, `icu` for all others."""
-    from isoglot.errors import ConfigError
-
-    default: str | None = None
-    own: dict[str, str] = {}
-    for text in given:
-        lang, equals, name = text.partition("=")
-        if default is not None if not equals else lang in own:
-            raise ConfigError("two segmenters for the same texts", where=f"--segmenter {text}", remedy="give one")
-        if not equals:
-            default = text
-        elif lang in langs:
-            own[lang] = name
-        else:
-            raise ConfigError(f"there is no text of {lang!r}", where=f"--segmenter {text}")
-    if default is not None and len(own) == len(langs):
-        raise ConfigError("has no effect: every text has a segmenter of its own", where=f"--segmenter {default}")
-    return {lang: own.get(lang, default or "icu") for lang in langs}
 
 
 def _print_tables(reports: Sequence[TextReport], shared: Sequence[Overlap]) -> None:

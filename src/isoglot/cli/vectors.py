@@ -1,34 +1,37 @@
-"""`isoglot train TEXT`, or `isoglot train vectors`: word vectors out of one text."""
+"""`isoglot vectors train`: word vectors out of one text."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import shlex
 from typing import Annotated
 
 import typer
 
-from isoglot.cli.joint import (
+from isoglot.cli.options import (
     Dim,
     DryRun,
     Encoding,
     Epochs,
+    Json,
     Limit,
     Lower,
     MinCount,
     Model,
+    Output,
     Seed,
-    Segmenter,
+    Segmenters,
+    Settings,
     Subwords,
     Threads,
     Window,
 )
-from isoglot.cli.options import Json
 
 
-def train_vectors(
+def train(
     context: typer.Context,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="One sentence a line, as FILE or LANGUAGE=FILE.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Vectors to write; the name tells the format.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Text, one sentence per line, as FILE or LANG=FILE.")],
+    output: Output,
+    settings: Settings = None,
     model: Model = "skipgram",
     dim: Dim = 300,
     epochs: Epochs = 5,
@@ -36,7 +39,7 @@ def train_vectors(
     min_count: MinCount = 5,
     limit: Limit = 200_000,
     subwords: Subwords = True,
-    segmenter: Segmenter = "spaces",
+    segmenter: Segmenters = None,
     lower: Lower = True,
     encoding: Encoding = None,
     threads: Threads = None,
@@ -44,30 +47,35 @@ def train_vectors(
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Train word vectors on one text, to be aligned like any others.
+    """Train word vectors on text of one language, to be aligned like any others.
 
-    A killed run resumes where it was when the same command is given again; its state is kept in OUTPUT.work.
+    The name of the output tells the format: fr.vec is text, fr.safetensors loads fastest. A killed run resumes when
+    the same command is given again; its state is kept in OUTPUT.work.
+
+    Settings for --set: negatives=5 (negative samples), rate=0.05 (learning rate), sample=0.0001 (how much frequent
+    words are thinned out), shortest=3 and longest=6 (character n-grams), bucket=2000000 (rows for them).
 
     Examples:
 
     \b
-      isoglot train news.fr.txt -o fr.vec
-      isoglot train fr=presse.txt.xz -o fr.safetensors --no-subwords --epochs 10
-      isoglot train news.fr.txt -o fr.vec --dry-run
+      isoglot vectors train news.fr.txt -o fr.vec --dry-run
+      isoglot vectors train news.fr.txt -o fr.vec
+      isoglot vectors train fr=presse.txt.xz -o fr.safetensors --no-subwords --epochs 10 --set negatives=10
     """
-    from isoglot.cli.console import note, print_json, progress_bars, say
+    from isoglot.cli.console import note, print_cost, print_json, progress_bars, say
     from isoglot.cli.inputs import read_texts
-    from isoglot.cli.joint_inputs import corpus_settings, tell_cost, training_settings
+    from isoglot.cli.joint_inputs import corpus_settings, training_settings
     from isoglot.cli.outputs import claim_file
     from isoglot.spaces import Space, output_format
-    from isoglot.wordvectors import remove_work, train_texts
+    from isoglot.wordvectors import estimate, remove_work, train_texts
 
     (file,) = read_texts([text], encoding)
     output = output.expanduser()
     output_format(output)
-    corpus, training = corpus_settings(context.params), training_settings(context.params)
+    corpus = corpus_settings(context.params, [file.lang])
+    training = training_settings(context, settings or [])
     if dry_run:
-        tell_cost([file], corpus, training, threads, json)
+        print_cost(estimate([file], corpus, training, threads=threads), json=json)
         return
     work = output.with_name(f"{output.name}.work")
     claim_file(output)
@@ -82,3 +90,5 @@ def train_vectors(
         print_json({**record, "seconds": round(trained.seconds, 1)})
         return
     say(f"{len(space):,} words x {space.dim} out of {words:,} running words, written to {output}")
+    place = shlex.quote(str(output))
+    say(f"next: isoglot info {place}, or align them with other vectors: isoglot align {place} OTHER -l LEXICON -o OUT")

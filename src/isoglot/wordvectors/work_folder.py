@@ -94,6 +94,18 @@ class Cost:
     words_per_second: float
     minutes: float
 
+    def sentence(self) -> str:
+        """For people.
+
+        >>> Cost({"en": 60_000, "fr": 70_000}, 250_000.0, 0.04).sentence()
+        'about 60,000 running words of en, 70,000 of fr: 0.0 minutes of training at 250,000 words/s'
+        """
+        (first, words), *others = self.running_words.items()
+        texts = [f"{words:,} running words of {first}", *(f"{count:,} of {lang}" for lang, count in others)]
+        return (
+            f"about {', '.join(texts)}: {self.minutes:.1f} minutes of training at {self.words_per_second:,.0f} words/s"
+        )
+
 
 def estimate(
     texts: Sequence[TextFile],

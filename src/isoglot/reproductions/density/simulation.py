@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,9 +20,11 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.aligners import Alignment, aligner
+from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
 from isoglot.resumable import earlier_record, kept, run_key
 from isoglot.retrieval import Retriever
+from isoglot.settings import check_settings
 from isoglot.simulate import Occurrences, simulate_occurrences
 from isoglot.spaces import FloatMatrix
 from isoglot.threads import available_threads
@@ -86,6 +89,13 @@ class Grid:
     steps: int = 50
     rounds: int = 10
 
+    def __post_init__(self) -> None:
+        check_settings(self, otherwise="[1, inf)")
+        for name, least in (("t", 1), ("k", 1), ("eps", 0)):
+            values = getattr(self, name)
+            if not values or not all(math.isfinite(value) and value >= least for value in values):
+                raise ConfigError(f"{name} takes numbers of at least {least}, not {', '.join(map(str, values))!r}")
+
     def jobs(self) -> Iterator[Job]:
         """The most telling ones first."""
         for t in sorted(self.t, reverse=True):
@@ -133,6 +143,23 @@ SECONDS_FCNN, SECONDS_REALNVP, SECONDS_MATCHING, SECONDS_START = 0.05, 0.3, 2.2,
 
 FULL = Grid()
 QUICK = Grid(runs=2, k=(10, 50), eps=(0.0, 1.0, 2.0, 3.0, 4.0, 5.0), epochs=30, matching=3, rounds=2)
+
+
+@dataclasses.dataclass(frozen=True)
+class GridCost:
+    """What a grid would take with so many processes."""
+
+    alignments: int
+    minutes: float
+    processes: int
+
+    def sentence(self) -> str:
+        """For people.
+
+        >>> GridCost(40, 12.3, 2).sentence()
+        '40 alignments, about 12 minutes with 2 processes'
+        """
+        return f"{self.alignments:,} alignments, about {self.minutes:.0f} minutes with {self.processes} processes"
 
 
 @dataclasses.dataclass(frozen=True)

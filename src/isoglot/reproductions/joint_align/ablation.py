@@ -93,16 +93,22 @@ class Ablation:
     kinds: Mapping[str, Mapping[str, int]]
     settings: Mapping[str, Any]
 
-    def table_rows(self) -> list[list[str]]:
-        lines = []
+    def table(self, identical: Identical) -> tuple[list[str], list[list[str]]]:
+        """Heading and rows: P@1 of all test words, and of those that have vectors.
+
+        Among pairs of different form, also P@1 of the words that reallocation moved.
+        """
+        head = ["", "P@1", "95% interval", "known"]
+        if identical == "remove":
+            head.append("moved")
+        rows = []
         for row in self.rows:
-            line = [row.name]
-            for identical in ("keep", "remove"):
-                full, known = row.results[identical, "full"], row.results[identical, "in-vocabulary"]
-                low, high = full.interval or (full.value, full.value)
-                line += [f"{full.value:.3f}", f"{low:.3f} to {high:.3f}", f"{known.value:.3f}"]
-            lines.append([*line, "" if row.moved is None else f"{row.moved:.3f}"])
-        return lines
+            full, known = row.results[identical, "full"], row.results[identical, "in-vocabulary"]
+            low, high = full.interval or (full.value, full.value)
+            moved = "" if row.moved is None else f"{row.moved:.3f}"
+            cells = [row.name, f"{full.value:.3f}", f"{low:.3f} to {high:.3f}", f"{known.value:.3f}", moved]
+            rows.append(cells[: len(head)])
+        return head, rows
 
     def sentences(self) -> list[str]:
         """The claims in plain words."""
