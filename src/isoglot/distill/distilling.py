@@ -31,7 +31,9 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.wordvectors import TextFile
 
-DISTILLED_FOLDER = FolderKind("isoglot-distilled", "distilled vectors", "`isoglot distill`", manifest="config.json")
+DISTILLED_FOLDER = FolderKind(
+    "isoglot-distilled", "distilled vectors", "`isoglot encoder distill`", manifest="config.json"
+)
 _SENTENCES = "sentences"
 
 

@@ -35,7 +35,9 @@ from isoglot.spaces import IntVector
 from isoglot.text import lower_case, read_text, segmenter
 from isoglot.wordvectors import TextFile
 
-_KIND = FolderKind("isoglot-distill-sentences", "chosen sentences", "`isoglot distill`", manifest="sentences.json")
+_KIND = FolderKind(
+    "isoglot-distill-sentences", "chosen sentences", "`isoglot encoder distill`", manifest="sentences.json"
+)
 _FACTS = {"text", "settings", "seen", "kept", "too_short", "alone", "parted", "running_words", "types"}
 _ANEW = "remove it to start anew"
 #: Longer sentences are cut: a file without line ends must not become one sentence.

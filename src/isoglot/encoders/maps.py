@@ -16,7 +16,7 @@ from isoglot.errors import ConfigError, FormatError, locating
 from isoglot.folders import FolderKind, Manifest
 from isoglot.spaces import FloatMatrix
 
-ALIGNED_ENCODER_FOLDER = FolderKind("isoglot-aligned-encoder", "an aligned encoder", "`isoglot contextual align`")
+ALIGNED_ENCODER_FOLDER = FolderKind("isoglot-aligned-encoder", "an aligned encoder", "`isoglot encoder align`")
 #: More layers than any encoder has.
 _MOST_LAYERS = 1000
 _MOST_DIMENSIONS = 1_000_000

@@ -12,7 +12,7 @@ from isoglot.folders import FolderKind
 from isoglot.progress import Progress, silent
 
 #: Folders with an encoder that we make from nothing.
-ENCODER_FOLDER = FolderKind("isoglot-encoder", "an encoder that Isoglot made", "`isoglot train`")
+ENCODER_FOLDER = FolderKind("isoglot-encoder", "an encoder that Isoglot made", "`isoglot encoder finetune`")
 
 _WEIGHTS = (".safetensors", ".bin")
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Checkpoints that stay: should the disk damage the newest, there is one more.
 KEPT = 2
 _TENSORS, _STATE, _SEAL = "tensors.safetensors", "state.json", "sha256"
-_KIND = FolderKind("isoglot-checkpoint", "a checkpoint", "`isoglot train`", manifest=_STATE)
+_KIND = FolderKind("isoglot-checkpoint", "a checkpoint", "`isoglot encoder finetune`", manifest=_STATE)
 
 
 @dataclasses.dataclass(frozen=True)

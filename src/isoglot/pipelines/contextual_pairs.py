@@ -23,7 +23,7 @@ from isoglot.spaces import Content, FloatMatrix, IntVector, NativeWriter, Space,
 from isoglot.wordalign import MODELS, WordLinks, check_linking, check_links, link_words, statistical_align
 
 PAIRS_FOLDER = FolderKind(
-    "isoglot-contextual-pairs", "contextual pairs", "`isoglot contextual extract`", manifest="pairs.json"
+    "isoglot-contextual-pairs", "contextual pairs", "`isoglot encoder extract`", manifest="pairs.json"
 )
 Sentences = Sequence[Sequence[str]]
 

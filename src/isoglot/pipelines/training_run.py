@@ -223,7 +223,7 @@ def _first_of_all(device: str) -> contextlib.AbstractContextManager[None]:
 
 
 def _vectors(path: Path, lang: str, progress: Progress) -> Space:
-    """Of a file, or of a folder with a file for each language, as `isoglot distill` writes it."""
+    """Of a file, or of a folder with a file for each language, as `isoglot encoder distill` writes it."""
     own = path / f"{lang}.safetensors"
     return Space.load(own if own.exists() else path, lang=lang, progress=progress)
 
