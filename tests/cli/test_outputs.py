@@ -24,7 +24,7 @@ _SIDES = ("parallel/north.txt", "parallel/south.txt")
 #: Every command that writes to an output of the user's choice, by the output's name.
 COMMANDS = [
     *((one.output, one.arguments) for one in SCENARIOS.values() if one.name != "data-get"),
-    ("out", ("joint", "ablate", *SCENARIOS["joint"].arguments[1:])),
+    ("out", ("joint", "ablate", *SCENARIOS["joint"].arguments[2:])),
     ("out", ("reproduce", "density", "--quick", "-o", "out")),
     ("out", ("reproduce", "contextual", "-e", "encoder", "-o", "out")),
     ("out", ("reproduce", "word-alignment", "texts", "--base", "0", "-e", "encoder", "-o", "out")),

@@ -11,10 +11,13 @@ pytest.importorskip("sentence_transformers")
 
 COMMAND = ("reproduce", "static-contextual", "--device", "cpu")
 TEXTS = ("--text", "en=en.txt", "de=de.txt")
-FRESH = ("--fresh", "vocabulary=200", "layers=1", "width=16", "heads=2", "--encoder-set", "steps=2", "blocks=4")
+NEW = (
+    *("--set", "new.vocabulary=200", "new.layers=1", "new.width=16", "new.heads=2"),
+    *("encoder.steps=2", "encoder.blocks=4"),
+)
 SMALL = (
-    *("--distill", "segmenter=spaces", "min_tokens=3", "min_count=3", "--align-method", "procrustes"),
-    *("--steps", 1, "--set", "blocks=4", "block_length=32", "words=64", "--seeds", 1, "--words", 100),
+    *("--set", "distill.segmenter=spaces", "distill.min_tokens=3", "distill.min_count=3", "--method", "procrustes"),
+    *("--set", "steps=1", "blocks=4", "block_length=32", "words=64", "--runs", 1, "--words", 100),
 )
 
 
@@ -35,8 +38,8 @@ def here(all_text, lines, tmp_path, monkeypatch):
 
 
 def test_from_plain_text_to_a_page(command, here):
-    tests = ("--lexicons", "dictionaries", "--tatoeba", "tatoeba")
-    code, output, errors = command(*COMMAND, *TEXTS, *FRESH, *SMALL, *tests, "-o", "out", "--json")
+    tests = ("--test", "dictionaries", "--tatoeba", "tatoeba")
+    code, output, errors = command(*COMMAND, *TEXTS, *NEW, *SMALL, *tests, "-o", "out", "--json")
     assert code == 0, errors
     found = json.loads(output)
     assert found == json.loads((here / "out" / "static-contextual.json").read_text("utf-8"))
@@ -45,7 +48,7 @@ def test_from_plain_text_to_a_page(command, here):
     assert {one["verdict"] for one in found["claims"]} == {"undecided"}
     assert "note: training 3 of 3: static-dcca, seed 0" in errors
     assert "Words translated" in (here / "out" / "report.html").read_text("utf-8")
-    code, again, errors = command(*COMMAND, *TEXTS, *FRESH, *SMALL, *tests, "-o", "out", "--json")
+    code, again, errors = command(*COMMAND, *TEXTS, *NEW, *SMALL, *tests, "-o", "out", "--json")
     assert (code, again) == (0, output), errors
 
 
@@ -67,21 +70,24 @@ def test_the_cost_is_told_before(command, here, tiny_folder):
         (["--text", "de=de.txt"], "needs text of en and of another language; name both in --text"),
         (["--text", "en=en.txt", "en=de.txt"], "two texts are named 'en'"),
         (["--text", "en=nowhere.txt"], "nowhere.txt: no such file"),
-        ([*TEXTS, "--distill", "epoch=3"], "distill has no setting 'epoch'; did you mean 'epochs'?"),
-        ([*TEXTS, "--distill", "epochs=many"], "distill: epochs takes a whole number, not 'many'"),
+        ([*TEXTS, "--set", "distill.epoch=3"], "distill has no setting 'epoch'; did you mean 'epochs'?"),
+        ([*TEXTS, "--set", "distill.epochs=many"], "distill: epochs takes a whole number, not 'many'"),
         ([*TEXTS, "--set", "learning-rat=1"], "training has no setting 'learning_rat'; did you mean"),
-        ([*TEXTS, "--fresh", "width=9", "heads=2"], "fresh: heads: 2 heads cannot share 9 dimensions"),
+        ([*TEXTS, "--set", "new.width=9", "new.heads=2"], "fresh: heads: 2 heads cannot share 9 dimensions"),
         ([*TEXTS, "--layer", "9"], "layer"),
         (
             [*TEXTS, "--towards", "fasttext"],
             "towards: no method and no folder with vectors of en, de: fasttext; ",
         ),
         ([*TEXTS, "--from-vectors", "en=nowhere.vec"], "nowhere.vec: no such file"),
-        ([*TEXTS, "--align-method", "muse"], "muse cannot learn from the induced dictionary"),
+        ([*TEXTS, "--method", "muse"], "muse cannot learn from the induced dictionary"),
         ([*TEXTS, "--induce", "procrustes"], "procrustes needs translation pairs"),
-        ([*TEXTS, "-e", "TINY", "--fresh", "layers=2"], "settings of a new encoder, but one is named"),
-        ([*TEXTS, "--lexicons", "empty"], "empty: no file like en-de.test.tsv here"),
-        ([*TEXTS, "--lexicon", "fr=x"], "--lexicon: is given as LANGUAGE=FILE, not 'fr=x'; the languages are: de"),
+        ([*TEXTS, "-e", "TINY", "--set", "new.layers=2"], "settings of a new encoder, but one is named"),
+        ([*TEXTS, "--test", "empty"], "empty: no file like en-de.test.tsv here"),
+        ([*TEXTS, "--test", "en-fr=x"], "--test: is given as en-de=FILE or as a folder, not 'en-fr=x'; the pairs are: en-de"),
+        ([*TEXTS, "--test", "de=x"], "--test: is given as en-de=FILE or as a folder, not 'de=x'"),
+        ([*TEXTS, "--set", "old.layers=2"], "--set: there is no setting old.layers"),
+        (["--pivot", "en"], "needs text of en and of another language; name both in --text"),
         ([*TEXTS, "--tatoeba", "empty"], "empty: no file like tatoeba.deu-eng.deu here"),
         ([*TEXTS, "--semeval", "empty"], "empty: no file like en.test.data.txt here"),
         ([*TEXTS, "--pivot", "de", "--tatoeba", "tatoeba"], "--tatoeba: its sentences are translations of English"),

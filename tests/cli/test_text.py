@@ -53,19 +53,19 @@ def test_json_is_one_document(isoglot, texts):
 def test_without_output_nothing_is_written(isoglot, texts):
     done = isoglot("text", "raw.en.txt.gz", cwd=texts)
     assert done.returncode == 0, done.stderr
-    assert "--output missing: nothing written" in done.stderr
+    assert "nothing written: name a folder by --output" in done.stderr
     assert sorted(path.name for path in texts.iterdir()) == ["presse.txt", "raw.en.txt.gz"]
 
 
 def test_options_reach_the_work(isoglot, texts):
     (texts / "p.de.txt").write_bytes("Große Häuser. Ein Mann ging.\nEin Mann ging.\nEin\n".encode("latin-1"))
     done = isoglot(
-        "text", "p.de.txt", "--encoding", "latin-1", "--split", "--no-lower", "--no-dedupe", "--segmenter", "spaces",
-        "--min-tokens", 1, "--max-tokens", 2, "--form", "NFKC", "-o", ".", cwd=texts,
+        "text", "p.de.txt", "--encoding", "latin-1", "--split", "--no-lower", "--segmenter", "spaces",
+        "--min-tokens", 1, "--set", "dedupe=no", "max_tokens=2", "form=NFKC", "-o", ".", cwd=texts,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert (texts / "de.txt").read_text("utf-8") == "Große Häuser.\nEin\n"
-    done = isoglot("text", "p.de.txt", "--encoding", "latin-1", "--no-dedupe", "--split", "-o", ".", cwd=texts)
+    done = isoglot("text", "p.de.txt", "--encoding", "latin-1", "--set", "dedupe=no", "--split", "-o", ".", cwd=texts)
     assert (texts / "de.txt").read_text("utf-8") == "große häuser .\nein mann ging .\nein mann ging .\n"
 
 
@@ -103,11 +103,11 @@ def test_two_texts_of_one_language_are_told(isoglot, texts):
         (["fr=page.txt"], "page.txt:1: this is an HTML"),
         (["fr=cut.txt.gz"], "cut short"),
         (["fr=presse.txt", "--encoding", "klingon"], "unknown encoding 'klingon'"),
-        (["fr=presse.txt", "--form", "NFX"], "unknown form 'NFX'"),
+        (["fr=presse.txt", "--set", "form=NFX"], "unknown form 'NFX'"),
         (["fr=presse.txt", "--segmenter", "moses"], "unknown segmenter 'moses'"),
         (["fr=presse.txt", "--segmenter", "jieba"], "does not know 'fr'"),
         (["fr=presse.txt", "--segmenter", "de=icu"], "there is no text of 'de'"),
-        (["fr=presse.txt", "--min-tokens", "9", "--max-tokens", "8"], "min_tokens"),
+        (["fr=presse.txt", "--min-tokens", "9", "--set", "max_tokens=8"], "min_tokens"),
         (["fr=presse.txt", "--min-tokens", "900"], "no sentence is left (31 too short)"),
         (["fr=presse.txt", "-o", "presse.txt"], "is a file, not a folder"),
         (["fr=fr.txt", "-o", "."], "the output is the input"),

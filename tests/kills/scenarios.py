@@ -153,8 +153,8 @@ _PIVOT = (
     *("-l", "south-north=pairs2.txt", "-o", "out"),
 )
 _JOINT = (
-    *("joint", "north=texts/north.txt", "south=texts/south.txt", "-l", "texts/north-south.tsv", "-o", "out"),
-    *("--dim", "8", "--epochs", "2", "--threads", "1", "--no-subwords", "--refine", "procrustes", "--min-count", "1"),
+    *("joint", "train", "north=texts/north.txt", "south=texts/south.txt", "-l", "texts/north-south.tsv", "-o", "out"),
+    *("--dim", "8", "--epochs", "2", "--threads", "1", "--no-subwords", "--method", "procrustes", "--min-count", "1"),
 )
 _DISTILL = (
     *("distill", "north=parallel/north.txt", "--encoder", "encoder", "-o", "out", "--layer", "2"),
@@ -163,9 +163,9 @@ _DISTILL = (
 _CONTEXTUAL = ("parallel/north.txt", "parallel/south.txt", "-e", "encoder", "--device", "cpu", "-o", "out")
 _REPRODUCE = (
     *("reproduce", "static-contextual", "--device", "cpu", "-e", "encoder", "-o", "out"),
-    *("--text", "en=parallel/north.txt", "de=parallel/south.txt", "--align-method", "procrustes"),
-    *("--distill", _TEXT, "min_tokens=3", "min_count=3", "--steps", "1", "--seeds", "1", "--words", "100"),
-    *("--set", "blocks=4", "block_length=32", "words=32"),
+    *("--text", "en=parallel/north.txt", "de=parallel/south.txt", "--method", "procrustes"),
+    *("--set", f"distill.{_TEXT}", "distill.min_tokens=3", "distill.min_count=3", "--runs", "1", "--words", "100"),
+    *("--set", "steps=1", "blocks=4", "block_length=32", "words=32"),
 )
 _TRAIN = tuple(
     part
@@ -202,12 +202,12 @@ _all = (
     ),
     Scenario(
         "train-vectors",
-        ("train", "north=texts/north.txt", "-o", "out.vec", "--dim", "8", "--epochs", "1", "--threads", "1",
+        ("vectors", "train", "north=texts/north.txt", "-o", "out.vec", "--dim", "8", "--epochs", "1", "--threads", "1",
          "--no-subwords"),
         "out.vec",
         ("texts",),
-        old=("train", "north=texts/north.txt", "-o", "out.vec", "--dim", "4", "--epochs", "1", "--threads", "1",
-             "--no-subwords"),
+        old=("vectors", "train", "north=texts/north.txt", "-o", "out.vec", "--dim", "4", "--epochs", "1",
+             "--threads", "1", "--no-subwords"),
     ),
     Scenario("distill", (*_DISTILL, "south=parallel/south.txt"), "out", ("encoder", "parallel"), old=_DISTILL),
     Scenario(
@@ -241,7 +241,7 @@ _all = (
         old=("text", "north=texts/south.txt", "south=texts/north.txt", "--segmenter", "spaces", "-o", "out"),
         whole=False,
     ),
-    Scenario("simulate", ("simulate", "--k", "5", "-o", "out"), "out", ()),
+    Scenario("simulate", ("simulate", "--set", "k=5", "-o", "out"), "out", ()),
     Scenario("demo", ("demo", "--offline", "-o", "out"), "out", ()),
     Scenario(
         "audit",

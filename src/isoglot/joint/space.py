@@ -22,7 +22,7 @@ from isoglot.spaces import FloatMatrix, IntVector, Space
 #: Among which Wang et al. choose.
 GAMMAS = (0.7, 0.8, 0.9, 0.95)
 
-_KIND = FolderKind("isoglot-joint-space", "a joint space", "`isoglot joint`", manifest="joint.json")
+_KIND = FolderKind("isoglot-joint-space", "a joint space", "`isoglot joint train`", manifest="joint.json")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

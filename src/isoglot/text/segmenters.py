@@ -56,9 +56,9 @@ def check_segmenters(names: str, langs: Collection[str]) -> None:
     default, own = _by_language(names)
     for lang, name in own.items():
         if lang not in langs:
-            raise ConfigError(f"there is no text of {lang!r}", where=f"segmenter {lang}={name}")
+            raise ConfigError(f"there is no text of {lang!r}", where=f"`segmenter` {lang}={name}")
     if default is not None and langs and set(own) == set(langs):
-        raise ConfigError("has no effect: every language has its own", where=f"segmenter {default}")
+        raise ConfigError("has no effect: every language has its own", where=f"`segmenter` {default}")
     for lang in langs:
         segmenter(names, lang)
 
@@ -69,7 +69,7 @@ def _by_language(names: str) -> tuple[str | None, dict[str, str]]:
     for part in names.split(","):
         lang, equals, name = (text.strip() for text in part.partition("="))
         if default is not None if not equals else lang in own:
-            raise ConfigError("two segmenters for the same text", where=f"segmenter {part.strip()}", remedy="give one")
+            raise ConfigError("two segmenters for the same text", where=f"`segmenter` {part.strip()}", remedy="give one")
         if equals:
             own[lang] = name
         else:

@@ -34,7 +34,7 @@ from isoglot.text import lower_case, read_text, segmenter
 #: Longer lines are cut into pieces of this many words, as fastText does.
 LONGEST_LINE = 1024
 
-_KIND = FolderKind("isoglot-corpus", "a corpus", "`isoglot joint`", manifest="corpus.json")
+_KIND = FolderKind("isoglot-corpus", "a corpus", "`isoglot joint train`", manifest="corpus.json")
 #: While counting, rare words are forgotten beyond this many types, so that a web crawl does not fill the memory.
 _MOST_TYPES = 20_000_000
 _BLOCK = 1 << 22
