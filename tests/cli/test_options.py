@@ -13,9 +13,9 @@ from isoglot.errors import ConfigError, IsoglotError
 
 ALIGN = "align a.vec b.vec -o out"
 PIVOT = "align en=a.vec fr=b.vec --pivot en -o out -l en-fr=l.txt"
-CONTEXTUAL = "contextual align de.txt en.txt -e model -o out"
-EXTRACT = "contextual extract de.txt en.txt -e model -o out"
-DISTILL = "distill en.txt -e model -o out"
+CONTEXTUAL = "encoder align de.txt en.txt -e model -o out"
+EXTRACT = "encoder extract de.txt en.txt -e model -o out"
+DISTILL = "encoder distill en.txt -e model -o out"
 WORDALIGN = "wordalign a.txt b.txt"
 PROJECT = "project l.conll a.txt b.txt"
 SIMILARITY = "evaluate similarity simlex-999"
@@ -66,17 +66,16 @@ USELESS = [
     (f"{CONTEXTUAL} --segmenter spaces", ["--segmenter", "--level"]),
     (f"{CONTEXTUAL} --level word --base 0", ["--base", "--links"]),
     (f"{CONTEXTUAL} --level word --links l.txt --base 0 --word-method hmm", ["--word-method", "--links"]),
-    (f"{EXTRACT} --links l.txt --base 0 --word-set null=1", ["--word-set", "--links"]),
+    (f"{EXTRACT} --links l.txt --base 0 --set null=1", ["--set", "--links"]),
     (f"{EXTRACT} --base 0", ["--base", "--links"]),
-    (f"{EXTRACT} --word-set null=1 --word-set null=2", ["null", "twice"]),
-    ("contextual extract parallel/en-de -e model -o out --src-lang en", ["--src-lang", "parallel/en-de"]),
-    (f"{DISTILL} --method aggregate --negatives 5", ["--negatives", "aggregate"]),
-    (f"{DISTILL} --method aggregate --keep-target", ["--keep-target", "aggregate"]),
-    (f"{DISTILL} --occurrences 5", ["--occurrences", "x2static"]),
-    (f"{WORDALIGN} -m hmm --encoder model", ["--encoder", "hmm"]),
-    (f"{WORDALIGN} -m hmm --layer 3", ["--layer", "hmm"]),
-    (f"{PROJECT} --links l.txt --base 0 --src-lang de", ["--src-lang", "--links"]),
-    (f"{PROJECT} --encoder model --tgt-lang de", ["--tgt-lang", "model"]),
+    (f"{EXTRACT} --set null=1 --set word.null=2", ["null", "twice"]),
+    (f"{DISTILL} --set method=aggregate negatives=5", ["negatives", "aggregate"]),
+    (f"{DISTILL} --set method=aggregate leave_out=no", ["leave_out", "aggregate"]),
+    (f"{DISTILL} --set occurrences=5", ["occurrences", "x2static"]),
+    (f"{WORDALIGN} --word-method hmm --encoder model", ["--encoder", "hmm"]),
+    (f"{WORDALIGN} --word-method hmm --layer 3", ["--layer", "hmm"]),
+    (f"{PROJECT} --links l.txt --base 0 --layer 3", ["--layer", "--links"]),
+    (f"{PROJECT} --word-method ibm1 --layer 3", ["--layer", "ibm1"]),
     ("joint train a.txt b.txt -o out -l l.txt --variant supervised --gamma .9", ["--gamma", "--variant supervised"]),
     ("joint train a.txt b.txt -o out -l l.txt --variant supervised --model skipgram", ["--model", "--variant supervised"]),
     ("joint train a.txt b.txt -o out --pivot en", ["--pivot", "--method"]),
@@ -93,8 +92,8 @@ USELESS = [
     ("reproduce density -o out --set runs=3", ["--runs 3"]),
     ("reproduce contextual -o out --held-out 0", ["--held-out 0"]),
     ("data get vectors/fr --accept-licence", ["--accept-licence", "no effect"]),
-    ("train --preset best -e model --epochs 2 --set epochs=3 -o out", ["--epochs", "--set"]),
-    ("train --preset best -e model --epochs 2 --set steps=3 -o out", ["--epochs", "steps"]),
+    ("encoder finetune --preset best -e model --epochs 2 --set epochs=3 -o out", ["--epochs", "--set"]),
+    ("encoder finetune --preset best -e model --epochs 2 --set steps=3 -o out", ["--epochs", "steps"]),
     ("text en=a.txt --segmenter icu --segmenter spaces", ["--segmenter", "two"]),
     ("text en=a.txt --segmenter icu --segmenter en=spaces", ["--segmenter icu", "no effect"]),
 ]  # fmt: skip
