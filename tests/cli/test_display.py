@@ -27,7 +27,7 @@ def test_quiet_and_verbose(isoglot, languages, tmp_path):
     assert usual.stdout == quiet.stdout == verbose.stdout != ""
     assert "try: isoglot translate" in usual.stderr
     assert [line.partition(":")[0] for line in quiet.stderr.splitlines()] == ["warning"]
-    assert any(line.startswith("reading") and line.endswith(" s") for line in verbose.stderr.splitlines())
+    assert any(line.startswith("normalising: ") and line.endswith(" s") for line in verbose.stderr.splitlines())
     assert len(verbose.stderr) > len(usual.stderr)
     done = isoglot(*command, "-q", "-v", cwd=languages)
     assert done.stderr == "isoglot: --quiet and --verbose exclude each other; give one of them\n"
@@ -56,10 +56,12 @@ def test_tables_fit_eighty_columns(isoglot, aligned, monkeypatch, command):
     ("arguments", "message"),
     [
         (["alignn"], "isoglot has no command 'alignn'; did you mean 'align'?"),
-        (["finetune"], "isoglot has no command 'finetune'; use: isoglot encoder finetune or isoglot reproduce finetune"),
+        (["finetune"], "isoglot has no command 'finetune'; "
+         "use: isoglot encoder finetune or isoglot reproduce finetune"),
         (["static-align"], "isoglot has no command 'static-align'; use: isoglot align --pivot"),
         (["evaluate", "bly"], "evaluate has no command 'bly'; did you mean 'bli'?"),
-        (["align", "--seeds", "5"], "align has no option --seeds; use --pairs (how many teach) or --runs (how many runs)"),
+        (["align", "--seeds", "5"], "align has no option --seeds; "
+         "use --pairs (how many teach) or --runs (how many runs)"),
         (["align", "--heldout", "5"], "align has no option --heldout; did you mean --held-out?"),
         (["align", "--score", "cosin"], "Invalid value for '--score': 'cosin' is no choice; did you mean 'cosine'?"),
         (["methods", "--set", "a=1"], "methods has no option --set; see: isoglot methods --help"),

@@ -93,8 +93,8 @@ def test_languages_through_a_pivot_are_tested_on_lexicons_of_their_own(isoglot, 
     done = isoglot(
         "align", "north=north.vec", "south=south.vec", "east=east.vec", "--pivot", "north",
         "-l", "north-south=north-south.txt", "-l", "north-east=north-east.txt",
-        "--test", "north-south=north-south.txt", "--test", "south-east=south-east.txt", "-o", tmp_path / "out", "--json",
-        cwd=third,
+        "--test", "north-south=north-south.txt", "--test", "south-east=south-east.txt", "-o", tmp_path / "out",
+        "--json", cwd=third,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     pairs = {(row["source"], row["target"]): row for row in json.loads(done.stdout)["pairs"]}

@@ -1,4 +1,4 @@
-"""`isoglot wordalign --word-method ot` and `--picture`: the command end to end on a tiny encoder, and what it refuses."""
+"""`isoglot wordalign` with the method ot and `--picture`: end to end on a tiny encoder, and what it refuses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isoglot.cli.app import app
 from isoglot.wordalign import link_lines, link_text, pair_scores
 
 BOTH = ("north.txt", "south.txt")
-LANGUAGES = ("--src-lang", "north", "--tgt-lang", "south")
+NAMED = ("north=north.txt", "south=south.txt")
 #: Lines of the text that are blank on one side, counted from 1.
 BLANK = (1, 4)
 
@@ -83,7 +83,7 @@ def test_ot_writes_the_links_of_the_plan(run, here, tiny, parallel):
 
 
 def test_the_first_line_with_words_is_drawn(run, here, tiny, parallel):
-    done = run(*BOTH, "-e", "E", "--word-method", "ot", "--picture", "pair.svg", *LANGUAGES)
+    done = run(*NAMED, "-e", "E", "--word-method", "ot", "--picture", "pair.svg")
     assert "a picture of line 2: pair.svg" in done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) == 12
