@@ -61,10 +61,10 @@ def test_one_text_becomes_vectors(isoglot, texts):
     assert not (texts / "dry.vec").exists()
     wrong = isoglot("train", "north.txt", "-o", "dry.vec", cwd=texts)
     assert wrong.returncode == 2
-    assert "tells no language" in wrong.stderr
+    assert "cannot tell the language" in wrong.stderr
     wrong = isoglot("train", "north=north.txt", "-o", "north.unknown", cwd=texts)
     assert wrong.returncode == 2
-    assert "which format" in wrong.stderr
+    assert "cannot tell the format" in wrong.stderr
     assert not (texts / "north.unknown.work").exists()
 
 
@@ -91,7 +91,7 @@ def test_lexicons_are_named_by_languages_with_a_dash_too():
 def test_the_current_folder_is_no_output(isoglot, texts, tmp_path):
     done = isoglot("joint", f"north={texts / 'north.txt'}", f"south={texts / 'south.txt'}", "-o", ".", cwd=tmp_path)
     assert done.returncode == 2
-    assert "name a folder within it" in done.stderr
+    assert "give a folder inside it" in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -126,7 +126,7 @@ def test_the_cost_is_shown_and_nothing_written(isoglot, texts):
         (["north=north.txt", "south=nowhere.txt"], "nowhere.txt: no such file"),
         (["north=north.txt", "south=north.txt"], "is given twice, as north and as south"),
         (["en.txt", "other.en.txt"], "two texts are named 'en'"),
-        (["north.txt", "south.txt"], "tells no language"),
+        (["north.txt", "south.txt"], "cannot tell the language"),
         (["north=north.txt"], "at least two texts"),
         (["north=few.txt", "south=strange.txt"], "--min-count"),
         (["north=north.txt", "south=south.txt", "--gamma", "many"], "--gamma takes auto"),

@@ -81,7 +81,7 @@ def test_the_cost_is_told_before(command, here, tiny_folder):
         ([*TEXTS, "--induce", "procrustes"], "procrustes needs translation pairs"),
         ([*TEXTS, "-e", "TINY", "--fresh", "layers=2"], "settings of a new encoder, but one is named"),
         ([*TEXTS, "--lexicons", "empty"], "empty: no file like en-de.test.tsv here"),
-        ([*TEXTS, "--lexicon", "fr=x"], "--lexicon: is given as LANGUAGE=FILE, not 'fr=x'; the languages are: de"),
+        ([*TEXTS, "--lexicon", "fr=x"], "--lexicon: must be LANGUAGE=FILE, not 'fr=x'; the languages are: de"),
         ([*TEXTS, "--tatoeba", "empty"], "empty: no file like tatoeba.deu-eng.deu here"),
         ([*TEXTS, "--semeval", "empty"], "empty: no file like en.test.data.txt here"),
         ([*TEXTS, "--pivot", "de", "--tatoeba", "tatoeba"], "--tatoeba: its sentences are translations of English"),
