@@ -79,7 +79,7 @@ def test_the_cost_is_told_and_nothing_written(run, texts):
     ("arguments", "said"),
     [
         (["north=nowhere.txt"], "nowhere.txt: no such file"),
-        (["north.txt"], "tells no language"),
+        (["north.txt"], "cannot tell the language"),
         (["north=taken"], "is a folder, not a text"),
         (["a/b=north.txt"], "cannot name a language"),
         (["north=north.txt", "north=south.txt"], "two texts are named 'north'"),

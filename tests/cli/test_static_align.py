@@ -78,7 +78,7 @@ def test_named_files_other_vectors_and_json(run, static):
         (["nowhere", "--pivot", "en"], "nowhere: no such folder"),
         (["en-fr.txt", "--pivot", "en"], "is a file, not a folder"),
         (["static", "--pivot", "es"], "the pivot 'es' is not among the languages; one of: en, fr"),
-        (["en=static/en.safetensors", "fr", "--pivot", "en"], "given as LANGUAGE=FILE, not 'fr'"),
+        (["en=static/en.safetensors", "fr", "--pivot", "en"], "must be LANGUAGE=FILE, not 'fr'"),
         (["en=a", "en=b", "--pivot", "en"], "en is given twice"),
         (["en=a.vec", "fr=b.vec", "--pivot", "en"], "a.vec: no such file"),
         (["static", "--pivot", "en", "--induce", "cognate"], "did you mean 'cognates'?"),

@@ -163,7 +163,7 @@ def test_a_vocabulary_larger_than_its_vectors(tmp_path):
             member = tarfile.TarInfo(name)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
-    with pytest.raises(FormatError, match=r"vocab\.bin is cut short, too large"):
+    with pytest.raises(FormatError, match=r"vocab\.bin is truncated, too large"):
         load_space(tmp_path / "x.tar", format="navec", cache=False)
 
 

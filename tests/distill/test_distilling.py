@@ -225,7 +225,7 @@ def test_the_state_of_other_settings_is_refused_before_anything_is_encoded(
     with pytest.raises(Killed):
         distill_texts(tiny, [south], tmp_path / "out", QUICK, progress=kill_at("south", 0.5))
     monkeypatch.setattr(Encoder, "words", None)
-    with pytest.raises(InputError, match="other data or settings"):
+    with pytest.raises(InputError, match="different data or settings"):
         distill_texts(tiny, [north, south], tmp_path / "out", dataclasses.replace(QUICK, seed=5))
 
 

@@ -96,7 +96,7 @@ def test_a_record_is_read_again(recipe):
         ('preset = "wordot"', 'objectives = ["word_ot"]', "objectives are a text or a table"),
         ('preset = "wordot"', "", "either a preset or objectives"),
         ('encoder = "my-model"', "", r"recipe.toml: no encoder is named; give `encoder`, or write it"),
-        ('encoder = "my-model"', "encoder = 5", "encoder takes a text, not 5"),
+        ('encoder = "my-model"', "encoder = 5", "encoder takes a string, not 5"),
         ("limit = 500", 'limit = "500"', "limit takes a whole number, not '500'"),
         ("batch = 16", 'batch = "16"', "batch takes a whole number, not '16'"),
         ("batch = 16", "batch = 1.5", "batch takes a whole number, not 1.5"),
