@@ -56,7 +56,7 @@ def test_options_train_an_encoder(command, options, here):
     # The same command again has nothing left to do.
     code, again, errors = command("train", *options)
     assert (code, again) == (0, output)
-    assert "note: resumes after step 4 of 4" in errors
+    assert "note: resuming after step 4 of 4" in errors
 
 
 def test_a_recipe_trains_and_options_go_before(command, here, tiny_folder):
@@ -110,7 +110,7 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
     code, output, errors = command("train", "resume", "out", "--json", "--device", "cpu")
     assert code == 0
     assert json.loads(output)["steps"] == 4
-    assert "note: resumes after step 2 of 4" in errors
+    assert "note: resuming after step 2 of 4" in errors
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,9 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
         (["--set", "batch"], "--set: a setting is given as key=value, not 'batch'"),
         (["--set", "batch=many"], "--set: batch is given twice"),
         (["--set", "blocks=many"], "blocks takes a whole number, not 'many'"),
-        (["--set", "freeze=9"], "freeze: cannot freeze '9' of an encoder with 3 layers; write it as embeddings,1-3"),
+        (["--set", "freeze=9"], "freeze: cannot freeze '9' of an encoder with 3 layers; write it like embeddings,1-3"),
         (["--set", "precision=fp8"], "precision: unknown precision 'fp8'; choose one of: no, bf16, fp16"),
-        (["--objectives", "word_ot"], "the command: a recipe has either a preset or objectives; presets: "),
+        (["--objectives", "word_ot"], "the command: a recipe needs either a preset or objectives, not both; presets: "),
         (["--parallel", "both.tsv"], "--parallel: is given as LANGUAGE=TEXT, not 'both.tsv'"),
         (["--parallel", "north=north.txt,south.txt"], "--parallel: north is given twice; put both texts into one file"),
         (["--parallel", "east=missing.txt,south.txt"], "missing.txt: "),
@@ -134,7 +134,7 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
         (["--epochs", "2"], "--epochs has no effect with --set steps; leave it out"),
         (["--device", "tpu9"], "this machine has no device 'tpu9'; set "),
         (["-o", "both.tsv"], "both.tsv: is a file, not a folder; choose another output path"),
-        (["-o", "."], ".: this folder holds other things and will not be overwritten; choose another output path"),
+        (["-o", "."], ".: this folder holds other files and will not be overwritten; choose another output path"),
         (["missing.toml"], "missing.toml: cannot be read: No such file or directory"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -155,8 +155,8 @@ def test_what_is_missing_is_named(command, options, missing):
     name = {"-o": "output"}.get(missing, missing.removeprefix("--"))
     code, output, errors = command("train", *options[:at], *options[at + 2 :])
     assert (code, output) == (2, "")
-    what, option = ("parallel or other text", "parallel or --text") if name == "parallel" else (name, name)
-    assert errors == f"isoglot: the command: no {what} is named; give --{option}, or write it into the recipe\n"
+    what, option = ("text", "parallel or --text") if name == "parallel" else (name, name)
+    assert errors == f"isoglot: the command: no {what} given; set --{option}\n"
 
 
 def test_help_shows_both_ways(command, monkeypatch):
