@@ -85,7 +85,7 @@ def test_the_cost_is_told_and_nothing_written(run, texts):
         (["north=north.txt", "north=south.txt"], "two texts are named 'north'"),
         (["north=north.txt", "south=empty.txt"], "empty.txt: the file is empty"),
         (["north=north.txt", "south=few.txt"], "lower --min-count"),
-        (["north=north.txt", "south=short.txt"], "none of its 2 sentences is left"),
+        (["north=north.txt", "south=short.txt"], "none of 2 sentences can be used"),
         (["north=latin.txt"], "latin.txt:2: not UTF-8 text"),
         (["north=north.txt", "--layer", "9"], "there is no layer 9; the encoder has layers 0 to 3"),
         (["north=north.txt", "--layer", "top"], "unknown choice of layers"),
@@ -95,14 +95,14 @@ def test_the_cost_is_told_and_nothing_written(run, texts):
         (["north=north.txt", "--set", "context=page"], "choose one of: sentence, paragraph"),
         (
             ["north=short.txt", "--min-tokens", "2", "--min-count", "1", "--set", "reads=paragraph"],
-            "no blank line parts",
+            "no blank lines between paragraphs",
         ),
         (
             ["north=north.txt", "--set", "occurrences=3"],
             "occurrences",
         ),
-        (["north=north.txt", "--set", "method=aggregate", "--epochs", "2"], "needs one pass"),
-        (["north=north.txt", "--set", "method=aggregate", "repeats=2"], "repeats: an aggregate needs one pass"),
+        (["north=north.txt", "--set", "method=aggregate", "--epochs", "2"], "exactly one pass"),
+        (["north=north.txt", "--set", "method=aggregate", "repeats=2"], "repeats: aggregate takes exactly one pass"),
         (["north=north.txt", "--set", "rate=0"], "rate must be above 0"),
     ],
 )
@@ -166,7 +166,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(run, texts, tiny_folder, monkeypa
         for name in ("killed", "unbroken"):
             ended, _, err = run(*options, name)
             assert ended == 0, err
-            assert ("note: north resumes after" in err) == (name == "killed")
+            assert ("note: north: resuming after" in err) == (name == "killed")
     finally:
         torch.set_num_threads(threads)
     killed, unbroken = (Space.load(texts / name / "north.safetensors") for name in ("killed", "unbroken"))
