@@ -10,6 +10,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 
+from isoglot.installation import install_command
 from isoglot.printable import printable
 
 #: Longer messages are cut in the middle: what they quote may be as long as a file.
@@ -92,4 +93,4 @@ class MissingExtraError(IsoglotError):
     """An optional dependency that is needed here is not installed."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}", remedy=f"install it with: pip install 'isoglot[{extra}]'")
+        super().__init__(f"{purpose} needs {package}", remedy=f"install it with: {install_command(extra)}")

@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from isoglot.card_content import CARD
 from isoglot.errors import FormatError, InputError
 from isoglot.files import (
     abandoned,
@@ -187,7 +188,12 @@ class FolderKind:
             files = read_json_object(folder / self.manifest).get("files")
         except (InputError, OSError):
             files = None
-        return {self.manifest, *self.later, *(files if isinstance(files, dict) else ())}
+        listed = {self.manifest, *self.later, *(files if isinstance(files, dict) else ())}
+        card = folder / CARD
+        # A card is for people, who may have rewritten it: then it is theirs.
+        if CARD in listed and isinstance(files, dict) and card.is_file() and sha256_of_file(card) != files[CARD]:
+            listed.remove(CARD)
+        return listed
 
 
 def recover(path: Path) -> None:

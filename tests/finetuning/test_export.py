@@ -121,5 +121,5 @@ def test_a_missing_library_is_told_before(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "sentence_transformers.base.modules", None)
-    with pytest.raises(MissingExtraError, match=r"sentence-transformers \(6 or newer\).*isoglot\[training\]"):
+    with pytest.raises(MissingExtraError, match=r"sentence-transformers \(6 or newer\).*pip install .*\[training\]"):
         check_export()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from isoglot.aligned.static_model import write_static_model
+from isoglot.cards import Card
 from isoglot.extras import require
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space, save_space
@@ -32,12 +33,17 @@ def check_export_format(format: str) -> None:
 
 
 def export_spaces(
-    spaces: Mapping[str, Space], folder: Path, format: str = "text", *, progress: Progress = silent
+    spaces: Mapping[str, Space],
+    folder: Path,
+    format: str = "text",
+    *,
+    card: Card | None = None,
+    progress: Progress = silent,
 ) -> list[Path]:
-    """Write all Spaces, which share one vector space; returns the files or the folder written."""
+    """Write all Spaces, which share one vector space; returns the files or the folder written. A model has a card."""
     check_export_format(format)
     if format == "static-model":
-        write_static_model(list(spaces.values()), folder)
+        write_static_model(list(spaces.values()), folder, card)
         return [folder]
     name, ending = EXPORTS[format]
     written = []
