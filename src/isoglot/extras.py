@@ -9,7 +9,6 @@ from isoglot.errors import MissingExtraError
 
 #: Extras of pyproject.toml that parts of the toolkit need: modules looked for, and packages as pip calls them.
 EXTRAS: Mapping[str, Mapping[str, str]] = {
-    "report": {"plotly": "plotly"},
     "faiss": {"faiss": "faiss-cpu"},
     "usearch": {"usearch": "usearch"},
     "gensim": {"gensim": "gensim"},

@@ -84,7 +84,6 @@ def audit(
         raise ConfigError(
             "--links and --base go together", remedy="--base says what the file calls a first word: 0 or 1"
         )
-    require("report", "the report page")
     require("encoders", "an encoder")
     claim(output)
     split = _segmenters(segmenter)

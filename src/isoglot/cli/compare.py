@@ -9,7 +9,6 @@ import typer
 
 from isoglot.cli.given import refuse
 from isoglot.cli.options import FoldCase, Json, Limit, Swap
-from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.pipelines import Comparison
@@ -81,7 +80,6 @@ def compare_methods(
             return
         table("Would run", ["method", "cost"], rows)
         return
-    require("report", "the report page")
     check_different([src, tgt])
     claim(output)
     with progress_bars() as progress:

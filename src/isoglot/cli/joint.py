@@ -11,7 +11,6 @@ import typer
 from isoglot.cli.commands import Group
 from isoglot.cli.given import refuse
 from isoglot.cli.options import Json
-from isoglot.extras import require
 
 
 class Joint(Group):
@@ -194,8 +193,6 @@ def inspect(
     from isoglot.cli.console import print_json, say, table
     from isoglot.pipelines import look_at, write_joint_page
 
-    if page is not None or not json:
-        require("report", "the page")
     found = look_at(folder, examples)
     if json:
         print_json(found.record())
@@ -255,7 +252,6 @@ def ablate(
     from isoglot.cli.outputs import claim
     from isoglot.reproductions.joint_align.ablation import run_ablation, write_ablation
 
-    require("report", "the report page")
     claim(output)
     with progress_bars() as progress:
         job = read_job(context.params, progress)

@@ -55,7 +55,6 @@ def density(
         if json:
             print_json({"alignments": len(list(grid.jobs())), "minutes": grid.minutes() / count})
         return
-    require("report", "the report page")
     require("flows", "the density methods")
     claim(output)
     with progress_bars() as progress:

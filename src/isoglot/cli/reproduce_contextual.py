@@ -56,7 +56,6 @@ def contextual(
         if json:
             print_json({"alignments": len(chosen) * len(VARIANTS), "minutes": minutes})
         return
-    require("report", "the report page")
     require("encoders", "an encoder")
     claim(output)
     with progress_bars() as progress:
@@ -104,7 +103,6 @@ def word_alignment(
     from isoglot.text import ParallelText
     from isoglot.wordalign import read_links
 
-    require("report", "the report page")
     require("encoders", "an encoder")
     claim(output)
     found = sorted(folder.glob("*.src-tgt"))
@@ -151,7 +149,6 @@ def rfeval(
     from isoglot.reproductions.density.table1 import evaluation_table
     from isoglot.reproductions.density.table1_report import evaluation_rows
 
-    require("report", "the report page")
     require("encoders", "an encoder")
     claim(output)
     with progress_bars() as progress:

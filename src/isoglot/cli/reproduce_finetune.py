@@ -85,7 +85,6 @@ def finetune(
         if json:
             print_json({"trainings": len(chosen), "minutes": minutes})
         return
-    require("report", "the report page")
     require("training", "training an encoder")
     claim(output)
     with TrainingView() as view, progress_bars() as progress:
