@@ -9,7 +9,6 @@ from isoglot.errors import MissingExtraError
 
 #: Extras of pyproject.toml: the modules to look for, and the names of their packages for pip.
 EXTRAS: Mapping[str, Mapping[str, str]] = {
-    "report": {"plotly": "plotly"},
     "faiss": {"faiss": "faiss-cpu"},
     "usearch": {"usearch": "usearch"},
     "gensim": {"gensim": "gensim"},

@@ -56,7 +56,6 @@ FILES = ("text.en.txt", "text.de.txt", "--encoder", "fake", "--segmenter", "spac
 
 
 def test_the_command_prints_a_row_a_layer_and_the_verdict_and_writes_both_files(run, tmp_path):
-    pytest.importorskip("plotly")
     done = run(*FILES, "-o", "out")
     assert done.exit_code == 0, done.output
     assert "fake, en to de: cross-lingual as it is" in done.stdout
@@ -69,7 +68,6 @@ def test_the_command_prints_a_row_a_layer_and_the_verdict_and_writes_both_files(
 
 
 def test_json_links_and_plain_arguments(run, tmp_path):
-    pytest.importorskip("plotly")
     every = " ".join(f"{i}-{i}" for i in range(1, 6))
     (tmp_path / "gold.txt").write_text("".join("\n" if i == 20 else f"{every}\n" for i in range(41)), "utf-8")
     done = run(

@@ -313,7 +313,6 @@ def gold_folder(here, parallel):
 
 def test_reproduce_word_alignment(run, here, gold_folder, monkeypatch):
     pytest.importorskip("thot")
-    pytest.importorskip("plotly")
     command = ("reproduce", "word-alignment", "gold", "--base", 1, "-e", "E", "--no-align", "-o", "out")
     done = run(*command)
     assert "nosu F1" in done.stdout
