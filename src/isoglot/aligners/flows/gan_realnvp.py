@@ -34,7 +34,7 @@ class Adversarial(Trained):
 
     Args:
         couplings, hidden, permute, identity: of the flow, as in `realnvp`.
-        epochs: each of `steps` steps of `batch` words a side.
+        epochs, steps, batch: epochs of `steps` steps, each with `batch` words per side.
         rate, optimiser: of the map, "rmsprop" or "adam". The paper's rate is 1e-6, with which hardly anything moves in
             the time a CPU has.
         decay: let the map's rate fall to nothing towards the end.

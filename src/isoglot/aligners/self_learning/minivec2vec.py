@@ -51,6 +51,7 @@ class MiniVec2Vec(Aligner):
         neighbours: that are averaged into a counterpart.
         neighbour_rounds: refinement on averaged counterparts.
         cluster_rounds: refinement on `clusters` carried over.
+        clusters: how many of them.
         memory: share of the old map kept in each of these rounds.
         rounds: last refinement, on mutual neighbours; 0 leaves it out, as the paper does.
         frequent: words that the last refinement's dictionary may hold.

@@ -47,6 +47,7 @@ class WassersteinProcrustes(Aligner):
         start_steps: of Frank-Wolfe.
         words: most frequent words that batches are drawn from.
         batch: size of the first epoch's batches; every epoch doubles it, up to `words` and `largest_batch`.
+        largest_batch: where doubling ends.
         epochs: of stochastic steps.
         steps: in the first epoch; every epoch halves them, so that all cost about the same twice over.
         learning_rate: of the rotation, beside gradients of about its own size.
