@@ -76,6 +76,8 @@ def test_every_method_tells_what_a_reader_must_know(name):
     assert cls.method.cost != "-"
     assert cls.method.paper != "-" or name == "identity"
     assert doc.text
+    assert doc.differs
+    assert all(item.endswith(".") for item in doc.differs)
     assert set(methods.described(cls)) == {field.name for field in dataclasses.fields(cls)}
 
 

@@ -43,6 +43,12 @@ class MiniVec2Vec(Aligner):
     `info["anchor_agreement"]` is the correlation of matched anchors' similarities, mean over runs: near 1 where the two
     spaces have one shape, and the first thing to look at when the result is poor.
 
+    Differs from the paper:
+        - Clusterings start from dense places far from each other, so that a rotated copy of a space has the same
+          clusters.
+        - Runs whose anchors agree less count less.
+        - A last refinement on mutual neighbours, and a comparison with chance, are added.
+
     Args:
         words: first rows of each side that take part until the last refinement.
         anchors: clusters a run; the quadratic assignment is solved well up to about 20.

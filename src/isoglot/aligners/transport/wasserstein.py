@@ -42,6 +42,11 @@ BLUR = (0.2, 0.005)
 class WassersteinProcrustes(Aligner):
     """Convex start, stochastic Wasserstein-Procrustes, refinement by mutual neighbours.
 
+    Differs from the paper:
+        - The regularisation of the convex start is halved whenever a step brings little.
+        - Batches stop growing at `largest_batch`.
+        - The rotation is compared with chance at the end.
+
     Args:
         start_words: most frequent words in the convex relaxation; 0 starts at the identity instead.
         start_steps: of Frank-Wolfe.
