@@ -138,6 +138,8 @@ def test_the_api_reference_has_every_room_and_the_front_door(pages):
     assert "::: isoglot.tasks.rfeval.rfeval\n" in pages["python/tasks.md"]  # also the name of a module
     assert "::: isoglot.spaces.load_space\n" in pages["python/spaces.md"]
     assert "(../python.md#isoglot.Space)" in pages["python/spaces.md"]
+    assert "[`Cognates`](../methods/cognates.md)" in pages["python/aligners.md"]
+    assert "::: isoglot.aligners.Cognates" not in pages["python/aligners.md"]
 
 
 @pytest.mark.parametrize("name", ["api", "build", "commands", "doctests", "markdown", "methods"])

@@ -9,6 +9,7 @@ from pathlib import Path
 import isoglot
 
 from .markdown import prose, table
+from .methods import own_methods
 
 PACKAGE = Path(isoglot.__file__).parent
 #: The order of the front door's names for a reader; others follow.
@@ -82,7 +83,14 @@ def page(room: Room) -> str:
     if shown:
         links = ", ".join(f"[`{name}`](../python.md#isoglot.{name})" for name in shown)
         parts.append(f"See also the front door: {links}.")
-    parts += [_entry(room, name) for name in room.documented if name not in shown]
+    # The settings of a method are fields that its decorator makes parameters, which static analysis does not see.
+    own = {
+        cls.__name__: name for name, cls in own_methods().items() if cls.__module__ == room.documented.get(cls.__name__)
+    }
+    if own:
+        links = ", ".join(f"[`{cls}`](../methods/{name}.md)" for cls, name in sorted(own.items()))
+        parts.append(f"Methods, each with a page of its own: {links}.")
+    parts += [_entry(room, name) for name in room.documented if name not in shown and name not in own]
     if room.others:
         parts += ["## Constants and types", ", ".join(f"`{name}`" for name in room.others) + "."]
     return "\n\n".join(parts) + "\n"
