@@ -3,16 +3,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+DOCS_STAMP := $(VENV)/.installed-docs
 
 # Neighbours in a file share fixtures: each worker begins with one half of all tests and steals from the other's end.
 PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test package reproduce benchmark fuzz kill-test clean help
+.PHONY: demo test docs package reproduce benchmark fuzz kill-test clean help
 
 help:
 	@echo "make demo       align English and French, print the figures, leave demo/report.html"
 	@echo "make test       lint, types and all tests, with their coverage"
 	@echo "make package    sdist and wheel in dist/, checked as an index would"
+	@echo "make docs       build the documentation site into site/"
 	@echo "make reproduce  the long reproductions (tests marked slow)"
 	@echo "make benchmark  speed and memory, as ratios to named references"
 	@echo "make fuzz       mutated files for every reader: COUNT=20000 SEED=0 SAVE=fuzz-failures"
@@ -32,6 +34,12 @@ package: $(STAMP)
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation
 	$(BIN)/python -m twine check --strict dist/*
+
+# Pages made from the code join those of docs/; then all of them are built, where any warning is an error.
+docs: $(DOCS_STAMP)
+	$(BIN)/python -m docs.pages build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet --config-file build/site/mkdocs.yml
+	@echo "open site/index.html"
 
 reproduce: $(STAMP)
 	$(BIN)/python -m pytest -m slow
@@ -58,5 +66,9 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $(STAMP)
 
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $(DOCS_STAMP)
+
 clean:
-	rm -rf $(VENV) demo dist fuzz-failures
+	rm -rf $(VENV) demo dist site build fuzz-failures

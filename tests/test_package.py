@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 #: None of these comes with the core.
-EXTRAS = ("torch", "plotly", "transformers", "huggingface_hub", "faiss", "sklearn")
+EXTRAS = ("torch", "transformers", "huggingface_hub", "faiss", "sklearn")
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,6 @@ def test_it_aligns_and_measures(environment, tmp_path):
     assert float(outcome.stdout) > 0.5
 
 
-@pytest.mark.xfail(reason="the report page still needs plotly", strict=False)
 def test_it_runs_the_demo_with_figures(environment, tmp_path):
     outcome = run(environment, "isoglot", "demo", "--offline", "-o", "demo", "--json", cwd=tmp_path)
     assert outcome.returncode == 0, outcome.stderr

@@ -209,7 +209,13 @@ _all = (
         old=("vectors", "train", "north=texts/north.txt", "-o", "out.vec", "--dim", "4", "--epochs", "1",
              "--threads", "1", "--no-subwords"),
     ),
-    Scenario("distill", (*_DISTILL[:3], "south=parallel/south.txt", *_DISTILL[3:]), "out", ("encoder", "parallel"), old=_DISTILL),
+    Scenario(
+        "distill",
+        (*_DISTILL[:3], "south=parallel/south.txt", *_DISTILL[3:]),
+        "out",
+        ("encoder", "parallel"),
+        old=_DISTILL,
+    ),
     Scenario(
         "static-align",
         ("align", "static", "--pivot", "north", "-m", "procrustes", "--align-all", "-o", "out"),
@@ -255,7 +261,8 @@ _all = (
         ("wordalign", "parallel/north.txt", "parallel/south.txt", "--word-method", "ibm1", "-o", "out.links"),
         "out.links",
         ("parallel",),
-        old=("wordalign", "parallel/north.txt", "parallel/south.txt", "--word-method", "ibm1", "--base", "1", "-o", "out.links"),
+        old=("wordalign", "parallel/north.txt", "parallel/south.txt", "--word-method", "ibm1", "--base", "1",
+             "-o", "out.links"),
     ),
     Scenario(
         "export",

@@ -53,6 +53,12 @@ class Muse(Aligner):
 
     `info["aligned"]` tells whether it worked, `info["verdict"]` why; when it did not, `info["warning"]` says so too.
 
+    Differs from the paper:
+        - Starts that cost seconds are tried before the adversarial one, and several adversarial runs after each other.
+        - `schedule="quick"`, the default, plays a shorter game with a smaller discriminator; "paper" is that of the
+          paper.
+        - The result is compared with refined random rotations, and may be reported as not aligned.
+
     Args:
         starts: which starts to try, in this order, separated by commas. "adversarial" is the paper's. "distribution"
             (Artetxe et al. 2018: words whose sorted similarities to all others look alike) costs seconds and needs no

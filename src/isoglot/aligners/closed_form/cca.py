@@ -30,6 +30,10 @@ Floats = npt.NDArray[np.float64]
 class CCA(Aligner):
     """Both sides are projected; the shared space has the leading canonical directions.
 
+    Differs from the paper:
+        - `ridge` and `weight` are ours; at their defaults of 0 they change nothing.
+        - Directions in which the pairs do not vary are dropped instead of inverted.
+
     Args:
         keep: share of the smaller side's dimensions to keep, .8 as the paper recommends.
         ridge: added to both covariances, as a share of their mean variance; the paper has none, few pairs need some.

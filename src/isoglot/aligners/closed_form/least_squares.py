@@ -26,6 +26,11 @@ from isoglot.spaces import FloatMatrix
 class LeastSquares(Aligner):
     """Map the source onto the target by regression.
 
+    Differs from the paper:
+        - Solved in closed form; Mikolov et al. use stochastic gradient descent.
+        - The ridge is chosen by leave-one-out error unless it is given.
+        - Rows are normalised and centred first (`normalise`).
+
     Args:
         ridge: penalty on the squared norm of W; 0 is Mikolov's plain least squares (the smallest solution where
             there are fewer pairs than dimensions). None chooses it by leave-one-out error, in closed form.

@@ -24,6 +24,10 @@ from isoglot.spaces import FloatMatrix
 class Normalization(Aligner):
     """Standardise every dimension of each side on its own.
 
+    Differs from the paper:
+        - Mean and variance are taken over all vectors that are fitted, and a dimension without variance is only
+          centred.
+
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(3, 2, size=(1000, 2))
     >>> alignment = Normalization().fit(X, X)

@@ -24,6 +24,9 @@ from isoglot.spaces import FloatMatrix
 class Procrustes(Aligner):
     """Rotate the source so that its side of the pairs falls on the target side.
 
+    Differs from the paper:
+        - Rows are normalised and centred first (`normalise`); Xing et al. only bring them to unit length.
+
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(50, 4))
     >>> turn = np.linalg.qr(np.random.default_rng(1).normal(size=(4, 4)))[0]

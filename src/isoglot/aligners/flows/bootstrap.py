@@ -44,6 +44,12 @@ LEAST_PAIRS = 10
 class Bootstrap(Adversarial):
     """Rounds of inducing pairs and training under a constraint on them; the best round by the criterion is kept.
 
+    Differs from the paper:
+        - Cross-correlation is the true Pearson correlation; the paper prints it without a square root.
+        - Graph structure is divided by the mean square of the similarities.
+        - `of="muse"` starts from the starts that take seconds, not from the adversarial one.
+        - The best round by the criterion is kept, and compared with chance.
+
     Args:
         of: the map to go on from: "gan-realnvp" (a flow) or "muse" (a rotation, its starts that take seconds).
         constraint: "cross-correlation", "graph-structure" or "procrustes".

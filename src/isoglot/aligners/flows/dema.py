@@ -49,6 +49,12 @@ class DemaBWE(Aligner):
     Rows stand in order of frequency, as vector files do. It starts from the seeds' rotation; the epoch with the best
     semantic criterion goes on to refinement.
 
+    Differs from the paper:
+        - It starts from the rotation of the seeds.
+        - Frequencies are estimated from ranks.
+        - The maps are pulled to orthogonal ones after each step, so that the volume term is zero.
+        - Without pairs the result is compared with chance.
+
     Args:
         epochs: of `steps` batches each; the map is judged after each of them. 0 leaves only the refinement.
         steps: batches an epoch, at most; fewer for small vocabularies.

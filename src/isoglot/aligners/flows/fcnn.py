@@ -31,6 +31,9 @@ from isoglot.threads import import_torch
 class FCNN(PairTrained):
     """Minimise `|f(x) - y|²` over the pairs, f a network of three hidden layers with tanh and a linear way out.
 
+    Differs from the paper:
+        - The network learns what is left after the rotation of the pairs; `start="none"` is that of the paper.
+
     Args:
         hidden: width of the three layers.
         start: "procrustes" lets the network learn what is left after the rotation of the pairs; "none" is the network

@@ -34,7 +34,7 @@ class Adversarial(Trained):
 
     Args:
         couplings, hidden, permute, identity: of the flow, as in `realnvp`.
-        epochs: each of `steps` steps of `batch` words a side.
+        epochs, steps, batch: epochs of `steps` steps, each with `batch` words per side.
         rate, optimiser: of the map, "rmsprop" or "adam". The paper's rate is 1e-6, with which hardly anything moves in
             the time a CPU has.
         decay: let the map's rate fall to nothing towards the end.
@@ -113,6 +113,12 @@ class GanRealNVP(Adversarial):
 
     `info["aligned"]` tells whether it worked; `info["collapsed"]` whether the game had to be stopped. Settings are
     those of `Adversarial`.
+
+    Differs from the paper:
+        - It starts from a rotation found without pairs.
+        - The rate is 1e-5, not 1e-6.
+        - `distance="sliced"` is ours.
+        - Training stops when the mapped words collapse, and the result is compared with chance.
     """
 
     __doc__ = f"{__doc__}\n{(Adversarial.__doc__ or '').partition('game.')[2]}"

@@ -57,6 +57,11 @@ class PairTrained(Trained):
 class RealNVP(PairTrained):
     """Minimise `|f(x) - y|² + |f⁻¹(y) - x|²` over the pairs, minus `weight` times the log-likelihoods of x and y.
 
+    Differs from the paper:
+        - The rotation of the pairs stands before the couplings (`start`), and couplings start as the identity.
+        - The number of couplings and of epochs is our choice, as the paper does not say.
+        - Epoch 0, the start, takes part when the best epoch is chosen.
+
     Args:
         couplings: in each of the two stacks. The paper does not say.
         hidden: width of the two hidden layers of each coupling's network.

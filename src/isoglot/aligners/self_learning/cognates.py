@@ -39,6 +39,11 @@ class Cognates(Aligner):
     Needs Spaces, as matrices have no words. `info["aligned"]` tells whether it worked: languages or
     vocabularies that share too little have no start here either.
 
+    Differs from the paper:
+        - It is a method of our own. Riley & Gildea bring spelling into self-learning itself, within one script; here it
+          gives the first dictionary only, in any scripts, checked against the vectors.
+        - Self-learning follows Artetxe et al., but in a fixed number of rounds.
+
     Args:
         words: most frequent words of each side whose spelling is compared.
         seeds: pairs that the start holds.

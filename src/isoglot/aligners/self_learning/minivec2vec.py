@@ -43,6 +43,12 @@ class MiniVec2Vec(Aligner):
     `info["anchor_agreement"]` is the correlation of matched anchors' similarities, mean over runs: near 1 where the two
     spaces have one shape, and the first thing to look at when the result is poor.
 
+    Differs from the paper:
+        - Clusterings start from dense places far from each other, so that a rotated copy of a space has the same
+          clusters.
+        - Runs whose anchors agree less count less.
+        - A last refinement on mutual neighbours, and a comparison with chance, are added.
+
     Args:
         words: first rows of each side that take part until the last refinement.
         anchors: clusters a run; the quadratic assignment is solved well up to about 20.
@@ -51,6 +57,7 @@ class MiniVec2Vec(Aligner):
         neighbours: that are averaged into a counterpart.
         neighbour_rounds: refinement on averaged counterparts.
         cluster_rounds: refinement on `clusters` carried over.
+        clusters: how many of them.
         memory: share of the old map kept in each of these rounds.
         rounds: last refinement, on mutual neighbours; 0 leaves it out, as the paper does.
         frequent: words that the last refinement's dictionary may hold.

@@ -42,6 +42,9 @@ from isoglot.spaces import FloatMatrix, IntVector
 class MuseSupervised(Aligner):
     """Procrustes on the pairs, then refinement; the best round by the semantic criterion wins.
 
+    Differs from the paper:
+        - A pair counts less if its source word has several translations (`balanced`).
+
     Args:
         rounds: of refinement; 0 is plain Procrustes.
         frequent: the induced dictionary holds the words of these first ranks only, on both sides.

@@ -36,6 +36,7 @@ class SelfLearning:
         neighbourhood: over how many neighbours CSLS takes its means.
         keep: share of the candidates available at the start; `grow` multiplies it whenever `patience` rounds brought
             nothing, until all are.
+        grow, patience: see `keep`.
         threshold: by how much the mean similarity of the dictionary must rise to count as better.
         rounds: never more than these.
         backend: search backend: "auto" is int8 where the processor has it, "exact" leaves nothing to chance.

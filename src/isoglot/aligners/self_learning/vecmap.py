@@ -52,7 +52,12 @@ class _Stepwise(Aligner, MappingSteps):
     paper=_PAPER,
 )
 class VecMap(_Stepwise):
-    """The supervised member: the steps once, on the given pairs."""
+    """The supervised member: the steps once, on the given pairs.
+
+    Differs from the paper:
+        - Singular values are divided by the largest, so that the scale of the pairs does not matter.
+        - Small eigenvalues get a floor before whitening, so that few pairs do not blow up noise.
+    """
 
     def _fit(self, problem: Problem) -> Alignment:
         return self._mapped(problem, problem.pairs, {})
@@ -83,6 +88,11 @@ class _SelfLearned(_Stepwise, SelfLearning):
 class VecMapSemi(_SelfLearned):
     """From seeds to a large dictionary of its own.
 
+    Differs from the paper:
+        - The given pairs stay in the dictionary of every round (`keep_seeds`).
+        - Whole candidate words are left out at random, anew in every round, where the paper draws for each pair of
+          words.
+
     Args:
         keep_seeds: add the given pairs to the dictionary of every round; the paper only starts from them.
     """
@@ -106,6 +116,11 @@ class VecMapIdentical(_SelfLearned):
     """From words that both vocabularies hold; pairs, where given, join them in the start.
 
     Without a shared word and without pairs this is an error, not another method.
+
+    Differs from the paper:
+        - Given pairs may join the words spelled alike.
+        - Whole candidate words are left out at random, anew in every round, where the paper draws for each pair of
+          words.
     """
 
     def _fit(self, problem: Problem) -> Alignment:
@@ -130,6 +145,11 @@ class VecMapIdentical(_SelfLearned):
 )
 class VecMapUnsupervised(_SelfLearned):
     """From nothing: words are first matched by their sorted similarities to their own language.
+
+    Differs from the paper:
+        - The result is compared with chance, and may be reported as not aligned.
+        - Whole candidate words are left out at random, anew in every round, where the paper draws for each pair of
+          words.
 
     Args:
         start_words: how many of the most frequent words take part in the start.

@@ -39,6 +39,11 @@ class GromovWasserstein(Aligner):
     wrong optima, then a sharp one. `info["plan_cost"]` is the mean squared difference of matched relations, in units
     of their variance: 2 for chance, 0 for spaces of the same shape.
 
+    Differs from the paper:
+        - What is compared are products of vectors, brought to mean 0 and variance 1.
+        - The regularisation falls in stages.
+        - The rotation is refined on mutual neighbours, and compared with chance.
+
     Args:
         words: most frequent words of each side that are matched; memory and time grow with its square and cube.
         epsilon_start, epsilon, stages: see above; relations have unit variance.

@@ -42,11 +42,17 @@ BLUR = (0.2, 0.005)
 class WassersteinProcrustes(Aligner):
     """Convex start, stochastic Wasserstein-Procrustes, refinement by mutual neighbours.
 
+    Differs from the paper:
+        - The regularisation of the convex start is halved whenever a step brings little.
+        - Batches stop growing at `largest_batch`.
+        - The rotation is compared with chance at the end.
+
     Args:
         start_words: most frequent words in the convex relaxation; 0 starts at the identity instead.
         start_steps: of Frank-Wolfe.
         words: most frequent words that batches are drawn from.
         batch: size of the first epoch's batches; every epoch doubles it, up to `words` and `largest_batch`.
+        largest_batch: where doubling ends.
         epochs: of stochastic steps.
         steps: in the first epoch; every epoch halves them, so that all cost about the same twice over.
         learning_rate: of the rotation, beside gradients of about its own size.

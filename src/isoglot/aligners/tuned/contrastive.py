@@ -42,6 +42,13 @@ class Contrastive(Aligner):
     the last ones that rank the held-out seeds as well as any, within one standard error; with fewer than 100 source
     words none are held out and the last round is kept. Rows should be in order of frequency, as vector files are.
 
+    Differs from the paper:
+        - Only the first of the two stages; the second, which tunes an encoder, is left out.
+        - Rivals are mined and scored by CSLS.
+        - The translations of a word count together, not one by one.
+        - Rounds of self-learning in closed form come before the first gradient step.
+        - Held-out seeds choose the round to keep.
+
     Args:
         start: the supervised linear method that gives the first maps.
         refinements: rounds of self-learning in closed form (Procrustes on seeds and mutual translations) before

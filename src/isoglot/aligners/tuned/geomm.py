@@ -49,6 +49,11 @@ class GeoMM(Aligner):
     with fewer than 100 source words none are held out and the fit runs to its end. `geomm_multi` takes any number
     of languages.
 
+    Differs from the paper:
+        - It starts from Procrustes, with the best scale of the metric.
+        - The loss is divided by the number of pairs, so that `ridge` does not depend on it.
+        - Held-out seeds choose the number of iterations.
+
     Args:
         ridge: weight of ||B||² in the loss as a share of the number of pairs. The paper tries 10 to 10,000 with
             about 5,000 pairs, which is 0.002 to 2.

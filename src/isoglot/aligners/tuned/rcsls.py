@@ -44,6 +44,11 @@ class RCSLS(Aligner):
     the seed would choose the step by luck. With fewer than 100 source words none are held out and the last step is
     kept.
 
+    Differs from the paper:
+        - Held-out seeds choose the step to keep, and a step that raises the loss is taken back.
+        - Every source word counts the same, however many translations it has (`weigh_sources`).
+        - All rows are brought to unit length.
+
     Args:
         iterations: steps of gradient descent, 10 as in the paper.
         lr: length of the first step; the reference tries 1 to 50.
