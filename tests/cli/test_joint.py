@@ -44,12 +44,14 @@ def test_two_texts_become_a_dictionary(isoglot, texts, trained):
     assert not (texts / "out.work").exists()
     answer = isoglot("translate", "out", found[0][0], "--json", cwd=texts)
     assert json.loads(answer.stdout)[0]["known"]
-    checked = isoglot("evaluate", "bli", "out", "-l", "north-south.tsv", "--identical", "remove", cwd=texts)
+    checked = isoglot("evaluate", "bli", "out", "--test", "north-south.tsv", "--without-identical", cwd=texts)
     assert checked.returncode == 0, checked.stderr
 
 
 def test_one_text_becomes_vectors(isoglot, texts):
-    done = isoglot("vectors", "train", "north=north.txt", "-o", "north.vec", "--dim", 16, "--epochs", 1, "--threads", 1, cwd=texts)
+    done = isoglot(
+        "vectors", "train", "north=north.txt", "-o", "north.vec", "--dim", 16, "--epochs", 1, "--threads", 1, cwd=texts
+    )
     assert done.returncode == 0, done.stderr
     assert "words x 16" in done.stderr
     space = Space.load(texts / "north.vec")
@@ -89,7 +91,9 @@ def test_lexicons_are_named_by_languages_with_a_dash_too():
 
 
 def test_the_current_folder_is_no_output(isoglot, texts, tmp_path):
-    done = isoglot("joint", "train", f"north={texts / 'north.txt'}", f"south={texts / 'south.txt'}", "-o", ".", cwd=tmp_path)
+    done = isoglot(
+        "joint", "train", f"north={texts / 'north.txt'}", f"south={texts / 'south.txt'}", "-o", ".", cwd=tmp_path
+    )
     assert done.returncode == 2
     assert "name a folder within it" in done.stderr
     assert "Traceback" not in done.stderr
@@ -110,7 +114,9 @@ def test_ablate_prints_every_step(isoglot, texts):
 
 
 def test_the_cost_is_shown_and_nothing_written(isoglot, texts):
-    done = isoglot("joint", "train", "north=north.txt", "south=south.txt", "-o", "dry", "--dry-run", *QUICK[:4], cwd=texts)
+    done = isoglot(
+        "joint", "train", "north=north.txt", "south=south.txt", "-o", "dry", "--dry-run", *QUICK[:4], cwd=texts
+    )
     assert done.returncode == 0, done.stderr
     assert "about 60,000 running words of north, 60,000 of south" in done.stdout
     assert "minutes of training" in done.stdout

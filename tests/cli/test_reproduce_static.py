@@ -84,7 +84,10 @@ def test_the_cost_is_told_before(command, here, tiny_folder):
         ([*TEXTS, "--induce", "procrustes"], "procrustes needs translation pairs"),
         ([*TEXTS, "-e", "TINY", "--set", "new.layers=2"], "settings of a new encoder, but one is named"),
         ([*TEXTS, "--test", "empty"], "empty: no file like en-de.test.tsv here"),
-        ([*TEXTS, "--test", "en-fr=x"], "--test: is given as en-de=FILE or as a folder, not 'en-fr=x'; the pairs are: en-de"),
+        (
+            [*TEXTS, "--test", "en-fr=x"],
+            "--test: is given as en-de=FILE or as a folder, not 'en-fr=x'; the pairs are: en-de",
+        ),
         ([*TEXTS, "--test", "de=x"], "--test: is given as en-de=FILE or as a folder, not 'de=x'"),
         ([*TEXTS, "--set", "old.layers=2"], "--set: there is no setting old.layers"),
         (["--pivot", "en"], "needs text of en and of another language; name both in --text"),

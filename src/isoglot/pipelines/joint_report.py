@@ -43,7 +43,9 @@ def look_at(folder: str | Path, examples: int = 12) -> JointLook:
     """Open a folder written by `isoglot joint train` and compare its stages."""
     folder = Path(folder)
     if not (folder / "joint").is_dir():
-        raise InputError("no joint space here", where=str(folder), remedy="name a folder written by `isoglot joint train`")
+        raise InputError(
+            "no joint space here", where=str(folder), remedy="name a folder written by `isoglot joint train`"
+        )
     trained, last = (JointSpace.load(folder / "joint" / name) for name in ("trained", "last"))
     manifest = ALIGNED_SPACES.read(folder)
     info = manifest.mapping("info")

@@ -69,7 +69,9 @@ def _by_language(names: str) -> tuple[str | None, dict[str, str]]:
     for part in names.split(","):
         lang, equals, name = (text.strip() for text in part.partition("="))
         if default is not None if not equals else lang in own:
-            raise ConfigError("two segmenters for the same text", where=f"`segmenter` {part.strip()}", remedy="give one")
+            raise ConfigError(
+                "two segmenters for the same text", where=f"`segmenter` {part.strip()}", remedy="give one"
+            )
         if equals:
             own[lang] = name
         else:
