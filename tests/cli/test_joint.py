@@ -108,6 +108,7 @@ def test_ablate_prints_every_step(isoglot, texts):
     for name in ("separate + alignment", "joint + reallocation", "joint + refinement, no reallocation", "full"):
         assert name in done.stdout
     assert "full: " in done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
     record = json.loads((texts / "steps" / "ablation.json").read_text("utf-8"))
     assert record["gamma"] == 0.8
     assert (texts / "steps" / "report.html").exists()
