@@ -7,11 +7,12 @@ STAMP := $(VENV)/.installed
 # Neighbours in a file share fixtures: each worker begins with one half of all tests and steals from the other's end.
 PYTEST = $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test reproduce benchmark fuzz kill-test clean help
+.PHONY: demo test package reproduce benchmark fuzz kill-test clean help
 
 help:
 	@echo "make demo       align English and French, print the figures, leave demo/report.html"
 	@echo "make test       lint, types and all tests, with their coverage"
+	@echo "make package    sdist and wheel in dist/, checked as an index would"
 	@echo "make reproduce  the long reproductions (tests marked slow)"
 	@echo "make benchmark  speed and memory, as ratios to named references"
 	@echo "make fuzz       mutated files for every reader: COUNT=20000 SEED=0 SAVE=fuzz-failures"
@@ -25,6 +26,12 @@ test: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(PYTEST) -m "not slow and not network" --cov
+
+# Without isolation: what builds it is among the development packages, so nothing is downloaded once more.
+package: $(STAMP)
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m twine check --strict dist/*
 
 reproduce: $(STAMP)
 	$(BIN)/python -m pytest -m slow
@@ -52,4 +59,4 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 clean:
-	rm -rf $(VENV) demo fuzz-failures
+	rm -rf $(VENV) demo dist fuzz-failures

@@ -133,6 +133,7 @@ LATE = {
     "isoglot.aligners:methods",
     "isoglot.catalogue:entries",
     "isoglot.catalogue:entry",
+    "isoglot.catalogue:entry_at",
     "isoglot.catalogue:fetch",
     "isoglot.catalogue:has_entry",
     "isoglot.plugins:late",

@@ -1,4 +1,4 @@
-"""`KEY=VALUE` and `LANG=FILE`: the two forms in which settings and files are given as text."""
+"""`KEY=VALUE` and `LANG=FILE`: the two ways to write settings and files as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def split_assignments(texts: Iterable[str]) -> dict[str, str]:
-    """Texts by key; dashes in keys are underscores, and a key that is given twice is an error.
+    """Values by key; dashes in keys become underscores, and a repeated key is an error.
 
     >>> split_assignments(["ridge=0.5", "match-dimensions = yes"])
     {'ridge': '0.5', 'match_dimensions': 'yes'}
@@ -26,7 +26,7 @@ def split_assignments(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key:
-            raise ConfigError(f"a setting is given as key=value, not {text!r}")
+            raise ConfigError(f"a setting must be key=value, not {text!r}")
         key = key.replace("-", "_")
         if key in values:
             raise ConfigError(f"{key} is given twice", remedy="give it once")
@@ -67,7 +67,7 @@ def split_groups(texts: Iterable[str], groups: Collection[str]) -> dict[str, lis
 
 
 def read_assignments(texts: Iterable[str], types: Mapping[str, str], *, owner: str | None = None) -> dict[str, Any]:
-    """Settings by name, each read by its type; `owner` names what has these settings and refuses others.
+    """Settings by name, each converted to its type; if `owner` (for messages) is given, unknown ones are an error.
 
     >>> read_assignments(["rounds=3"], {"rounds": "int"})
     {'rounds': 3}
@@ -79,7 +79,7 @@ def read_assignments(texts: Iterable[str], types: Mapping[str, str], *, owner: s
 
 
 def read_literals(texts: Iterable[str], *, as_text: Collection[str] = ()) -> dict[str, Any]:
-    """Settings whose types are checked later: numbers and truth values where they read so, but not those `as_text`.
+    """Settings whose types are checked later: what looks like a number or boolean becomes one, except for `as_text`.
 
     >>> read_literals(["batch=8", "rate=1e-4", "whole-words=yes", "train=1-3", "seed=07"], as_text=["seed"])
     {'batch': 8, 'rate': 0.0001, 'whole_words': True, 'train': '1-3', 'seed': '07'}
@@ -99,7 +99,7 @@ def _literal(text: str) -> Any:
 def split_languages(
     texts: Iterable[str], *, kind: str = "FILE", known: Collection[str] | None = None
 ) -> dict[str, str]:
-    """What is given as `en=FILE`, by language; of the `known` languages only, if these are named.
+    """Files by language, from texts such as `en=FILE`; if `known` is given, other languages are an error.
 
     >>> split_languages(["en=a.vec", "fr=b.vec"])
     {'en': 'a.vec', 'fr': 'b.vec'}
@@ -109,29 +109,29 @@ def split_languages(
         match = re.fullmatch(r"([\w.@-]{1,64})=(.+)", text, re.DOTALL)
         if match is None or (known is not None and match[1] not in known):
             remedy = None if known is None else f"the languages are: {', '.join(known)}"
-            raise ConfigError(f"is given as LANGUAGE={kind}, not {text!r}", remedy=remedy)
+            raise ConfigError(f"must be LANGUAGE={kind}, not {text!r}", remedy=remedy)
         if match[1] in files:
             raise ConfigError(f"{match[1]} is given twice", remedy="put both texts into one file")
         files[match[1]] = match[2]
     return files
 
 
-def check_known(given: Iterable[str], known: Iterable[str], owner: str, *, where: str | None = None) -> None:
-    """Raise for the first name that is no setting of `owner`, with the nearest one."""
+def check_known(names: Iterable[str], known: Iterable[str], owner: str, *, where: str | None = None) -> None:
+    """Raise for the first name that is not a setting of `owner`, and suggest the nearest one."""
     known = sorted(known)
-    for name in given:
+    for name in names:
         if name not in known:
             remedy = hint(name, known, f"known settings: {', '.join(known)}")
             raise ConfigError(f"{owner} has no setting {name!r}", where=where, remedy=remedy)
 
 
 def setting_types(settings: Any) -> dict[str, str]:
-    """The type of each field of a dataclass, as it is written."""
+    """The type of each field of a dataclass, as written in its definition."""
     return {field.name: str(getattr(field.type, "__name__", field.type)) for field in dataclasses.fields(settings)}
 
 
 def value_of(key: str, text: str, kind: str) -> Any:
-    """A text as a value of this type ("int", "float", "bool", "str"; "int | None" takes "none" too)."""
+    """Convert a text to this type ("int", "float", "bool", "str"; "int | None" takes "none" too)."""
     if text.lower() in ("none", "null") and "None" in kind:
         return None
     try:
@@ -159,7 +159,7 @@ def language_and_name(text: str) -> tuple[str, str]:
 
 
 def language_file(text: str | Path) -> tuple[str, Path]:
-    """Language and file of `fr=presse.txt`, or of a file whose name tells its language, such as `news.fr.txt`."""
+    """Language and file of `fr=presse.txt`, or of a file whose name shows its language, such as `news.fr.txt`."""
     lang, equals, name = str(text).partition("=")
     if not equals or Path(text).exists():
         lang, name = guess_language(text), str(text)
@@ -167,5 +167,5 @@ def language_file(text: str | Path) -> tuple[str, Path]:
     if not path.exists():
         raise InputError("no such file", where=name, remedy="check the path")
     if not lang:
-        raise ConfigError("the file's name tells no language", where=name, remedy=f"name it: en={name}")
+        raise ConfigError("cannot tell the language from the file name", where=name, remedy=f"add it: en={name}")
     return lang, path

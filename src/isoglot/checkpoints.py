@@ -1,7 +1,7 @@
 """State of an iterative fit on disk, so that a killed run resumes where it was.
 
 A method calls `load` once, `save` after each step, and derives the randomness of a step from (seed, step), never from
-how it got there: a resumed run then gives the same result as an unbroken one.
+how it got there: a resumed run then gives the same result as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class SavedState:
 
 
 class Checkpoint:
-    """One file. `key` tells the run apart: another method, setting or data never continues from it.
+    """One file. `key` identifies the run: one with another method, other settings or other data never resumes from it.
 
     >>> Checkpoint(None, "any").load() is None
     True
     """
 
-    #: A state younger than this is not replaced.
+    #: A saved state is replaced only when it is older than this.
     seconds: ClassVar[float] = 30.0
 
     def __init__(self, path: Path | None, key: str) -> None:
@@ -50,7 +50,7 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def load(self) -> SavedState | None:
-        """What an earlier run left, or None."""
+        """The state that an earlier run saved, or None."""
         if self._path is None or not self._path.exists():
             return None
         where = str(self._path)
@@ -60,21 +60,21 @@ class Checkpoint:
             content = parse_json(state, where)
             tensors = {name: file[name] for name in file if name != "_"}
             if file.metadata.get("sha256") != _digest(state, tensors):
-                raise FormatError("its checksum differs")
+                raise FormatError("checksum mismatch")
         except InputError as error:
             raise InputError(
-                f"not a checkpoint: {error.what}", where=where, remedy="remove it to start anew"
+                f"not a checkpoint: {error.what}", where=where, remedy="remove it to start over"
             ) from error
         if content["key"] != self._key:
             raise InputError(
-                "is the checkpoint of a run with other data or settings, or of another Isoglot release",
+                "belongs to a run with different data or settings, or to another Isoglot release",
                 where=where,
-                remedy="remove it to start anew, or repeat the earlier command to finish that run",
+                remedy="remove it to start over, or repeat the earlier command to finish that run",
             )
         return SavedState(content["step"], tensors, content["facts"])
 
     def save(self, step: int, tensors: Tensors, facts: Mapping[str, Any] | None = None) -> None:
-        """Keep this state, unless one was kept a moment ago."""
+        """Save this state, unless one was saved a moment ago."""
         if self._path is None or time.monotonic() - self._last < self.seconds:
             return
         state = json.dumps({"key": self._key, "step": step, "facts": dict(facts or {})})
@@ -86,7 +86,7 @@ class Checkpoint:
         self._last = time.monotonic()
 
     def remove(self) -> None:
-        """The fit is complete: nothing to resume."""
+        """Remove the file: the fit is complete, there is nothing to resume."""
         if self._path is not None:
             self._path.unlink(missing_ok=True)
 

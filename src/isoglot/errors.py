@@ -1,7 +1,7 @@
 """Errors that a user can act on: what happened, where, and what to do.
 
 Everything the toolkit raises on bad input is an `IsoglotError`. The command line prints it as one
-line and exits with code 2; a traceback is therefore always a bug of ours.
+line and exits with code 2; a traceback is therefore always a bug in Isoglot.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 
+from isoglot.installation import install_command
 from isoglot.printable import printable
 
 #: Longer messages are cut in the middle: what they quote may be as long as a file.
@@ -46,7 +47,7 @@ class InputError(IsoglotError):
 
 
 class FormatError(InputError):
-    """A file's content is not what its format asks for."""
+    """A file's content does not follow its format."""
 
 
 class LexiconError(InputError):
@@ -63,7 +64,7 @@ class ConfigError(InputError):
 
 @contextlib.contextmanager
 def locating(where: str) -> Iterator[None]:
-    """Errors about values that came out of a file name that file.
+    """Make errors about values that were read from a file name that file.
 
     >>> with locating("recipe.toml"):
     ...     raise ConfigError("must be at least 1, not 0", where="batch")
@@ -85,11 +86,11 @@ class OfflineError(IsoglotError):
 
 
 class DownloadError(IsoglotError):
-    """A download arrived, but is not what it should be."""
+    """A download arrived, but has the wrong content."""
 
 
 class MissingExtraError(IsoglotError):
-    """An optional dependency is needed for this and is not installed."""
+    """An optional dependency that is needed here is not installed."""
 
     def __init__(self, package: str, extra: str, purpose: str) -> None:
-        super().__init__(f"{purpose} needs {package}", remedy=f"install it with: pip install 'isoglot[{extra}]'")
+        super().__init__(f"{purpose} needs {package}", remedy=f"install it with: {install_command(extra)}")

@@ -1,4 +1,4 @@
-"""Optional packages: noticed before any work is done, and named by the extra that installs them."""
+"""Optional packages: a missing one is reported before any work starts, with the extra that installs it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from isoglot.errors import MissingExtraError
 
-#: Extras of pyproject.toml that parts of the toolkit need: modules looked for, and packages as pip calls them.
+#: Extras of pyproject.toml: the modules to look for, and the names of their packages for pip.
 EXTRAS: Mapping[str, Mapping[str, str]] = {
-    "report": {"plotly": "plotly"},
     "faiss": {"faiss": "faiss-cpu"},
     "usearch": {"usearch": "usearch"},
     "gensim": {"gensim": "gensim"},
@@ -34,12 +33,12 @@ EXTRAS: Mapping[str, Mapping[str, str]] = {
     "ja": {"fugashi": "fugashi", "unidic_lite": "unidic-lite"},
     "th": {"pythainlp": "pythainlp"},
 }
-#: Parts of an extra that are asked for by themselves.
+#: Groups that are installed as part of a larger extra.
 _INSTALLED_BY = {"faiss": "ann", "usearch": "ann", "adapters": "training", "sentence-models": "encoders"}
 
 
 def require(extra: str, purpose: str) -> None:
-    """Raise MissingExtraError unless all that `purpose` needs is installed. Nothing is imported.
+    """Raise MissingExtraError unless everything that `purpose` needs is installed. Nothing is imported.
 
     >>> require("transport", "gromov-wasserstein")
     """

@@ -1,7 +1,8 @@
 """Writing files so that a killed run leaves either the old file or the new one, and where caches live.
 
-What is being written has a name that says who writes it (`.NAME.HOST-PID-RANDOM.part`), beside the final one. The
-next writer of the same name removes what a killed one left; nobody touches what a live process is writing.
+A file being written has a temporary name beside the final one that identifies its writer
+(`.NAME.HOST-PID-RANDOM.part`). The next writer of the same name removes what a killed one left; nobody touches what a
+live process is writing.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from isoglot.errors import InputError
 from isoglot.progress import Progress, silent
 
 _OWNER = re.compile(r"\.(?P<host>[0-9a-f]{8})-(?P<pid>\d{1,10})-[0-9a-f]{8}\.(part|old|download)$")
-#: File systems take names of 255 bytes; ours adds its own part to a name.
+#: File systems take names of 255 bytes, and a temporary name is longer than the final one.
 _LONGEST_NAME = 180
-#: Temporary names of this process. A name with our process number that is not here was left by a dead namesake.
+#: Temporary names of this process. Any other name with our process number was left by a dead process that had it.
 _own_parts: set[str] = set()
 
 
@@ -62,10 +63,10 @@ def follow_link(path: Path) -> Path:
 
 @contextlib.contextmanager
 def atomic_path(path: Path | str, *, own: bool = False) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; move it into place when the block ends well, else remove it.
+    """Yield a temporary path beside `path`; move it into place if the block succeeds, else remove it.
 
-    A device or pipe, such as /dev/stdout, is written to. In a cache or work folder, whose names are our own (`own`),
-    it is replaced: nobody would read from it.
+    A device or pipe, such as /dev/stdout, is written to. In a cache or work folder of ours (`own`) it is replaced:
+    nobody would read from it.
     """
     path = Path(path)
     if own and is_stream(path):
@@ -91,14 +92,14 @@ def atomic_path(path: Path | str, *, own: bool = False) -> Iterator[Path]:
 
 
 def part_name(name: str, suffix: str = "part") -> str:
-    """A new hidden name for what will be called `name`, marked as this process's."""
+    """A new hidden temporary name for `name` that identifies this process."""
     part = f".{_short(name)}.{_host()}-{os.getpid()}-{secrets.token_hex(4)}.{suffix}"
     _own_parts.add(part)
     return part
 
 
 def is_abandoned(name: str) -> bool:
-    """Whether a temporary name belongs to a process of this machine that is no more.
+    """Whether a temporary name belongs to a process of this machine that no longer runs.
 
     >>> is_abandoned("notes.part"), is_abandoned(part_name("x"))
     (False, False)
@@ -114,12 +115,12 @@ def is_abandoned(name: str) -> bool:
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):
-        return False  # somebody else's process: alive
+        return False  # another user's process, so it is alive
     return False
 
 
 def abandoned(folder: Path, name: str = "") -> list[Path]:
-    """What killed runs left in `folder`, all or only under one final name, in a fixed order."""
+    """Sorted paths of what killed runs left in `folder`, for all final names or only for `name`."""
     start = f".{_short(name)}." if name else "."
     try:
         return sorted(one for one in folder.iterdir() if one.name.startswith(start) and is_abandoned(one.name))
@@ -128,8 +129,8 @@ def abandoned(folder: Path, name: str = "") -> list[Path]:
 
 
 def remove_abandoned(folder: Path, name: str = "") -> None:
-    """Remove what killed runs were writing in `folder`, all or only under one final name."""
-    # What was moved aside is all there is until the new one has its name.
+    """Remove what killed runs were writing in `folder`, for all final names or only for `name`."""
+    # Until the new version has its final name, what was moved aside is the only copy.
     keep = () if name and (folder / name).exists() else ".old"
     for place in abandoned(folder, name):
         if not place.name.endswith(keep):
@@ -137,7 +138,7 @@ def remove_abandoned(folder: Path, name: str = "") -> None:
 
 
 def remove_kept(folder: Path | str, names: Iterable[str]) -> None:
-    """Remove these files and folders of `folder`, and the folder if it holds nothing else."""
+    """Remove these files and folders from `folder`, and then the folder itself if it is empty."""
     folder = Path(folder)
     for name in names:
         remove_at_once(folder / name)
@@ -147,7 +148,7 @@ def remove_kept(folder: Path | str, names: Iterable[str]) -> None:
 
 
 def remove_at_once(place: Path) -> None:
-    """Remove a file or folder, if it is there; a kill leaves no half of a folder under its name."""
+    """Remove a file or folder if it exists; a kill never leaves half a folder under its name."""
     if not place.is_dir() or place.is_symlink():
         place.unlink(missing_ok=True)
         return

@@ -1,8 +1,8 @@
-"""Folders that we write: how to know one of ours, and how to replace it without losing anything.
+"""Folders that we write: how to recognise one of ours, and how to replace it without losing anything.
 
 Every such folder holds a manifest, a JSON file whose `format` says what the folder is and whose `files` lists what we
 put there, with checksums. A folder is replaced only if its manifest names the same format. The new folder is written
-beside the old one and the two change places in one step of the file system. What the manifest does not list is the
+beside the old one and the two are swapped in one file system operation. What the manifest does not list is the
 user's: it is carried over into the new folder.
 """
 
@@ -19,6 +19,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from isoglot.card_content import CARD
 from isoglot.errors import FormatError, InputError
 from isoglot.files import (
     abandoned,
@@ -41,12 +42,14 @@ class Manifest(Fields):
         self.folder = folder
 
     def file(self, name: str) -> Path:
-        """A file of the folder, if its content is what was written."""
+        """A file of the folder; raises unless its content is as it was written."""
         path = self.folder / name
         if not path.is_file():
             raise FormatError("no such file", where=str(path), remedy=self.remedy)
         if sha256_of_file(path) != self.mapping("files").get(name):
-            raise FormatError("is not what was written (its checksum differs)", where=str(path), remedy=self.remedy)
+            raise FormatError(
+                "has changed since it was written (checksum mismatch)", where=str(path), remedy=self.remedy
+            )
         return path
 
     def tensors(self, name: str) -> TensorFile:
@@ -75,24 +78,24 @@ class FolderKind:
     later: tuple[str, ...] = ()
 
     def owns(self, folder: Path) -> bool:
-        """Whether the folder's manifest says that it is of this kind, in whatever version."""
+        """Whether the folder's manifest says that it is of this kind, in any version."""
         try:
             return read_json_object(folder / self.manifest).get("format") == self.format
         except (InputError, OSError):
             return False
 
     def read(self, folder: str | Path) -> Manifest:
-        """The manifest of a folder of this kind and version; its fields are checked as they are asked for."""
+        """The manifest of a folder of this kind and version; its fields are checked when they are read."""
         folder = Path(folder)
         recover(folder)
-        where, remedy = str(folder / self.manifest), f"name a folder written by {self.made_by}"
+        where, remedy = str(folder / self.manifest), f"give a folder written by {self.made_by}"
         if not folder.is_dir():
             what = "is a file, not a folder" if folder.exists() else "no such folder"
             raise InputError(what, where=str(folder), remedy=remedy)
         try:
             content = read_json_object(folder / self.manifest)
         except FileNotFoundError as error:
-            what = f"not {self.what} (there is no {self.manifest} in it)"
+            what = f"not {self.what} (it has no {self.manifest})"
             raise InputError(what, where=str(folder), remedy=remedy) from error
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", where=where, remedy=remedy) from error
@@ -102,14 +105,14 @@ class FolderKind:
             raise FormatError(f"not {self.what}", where=where, remedy=remedy)
         if content.get("version") != self.version:
             raise FormatError(
-                f"{self.what} in version {content.get('version')!r} of the format; this release reads {self.version}",
+                f"{self.what} in format version {content.get('version')!r}; this release reads version {self.version}",
                 where=where,
-                remedy="use the Isoglot release that wrote it, or make it again",
+                remedy="use the Isoglot release that wrote it, or create it again",
             )
-        return Manifest(content, folder, where, f"it is damaged or was edited: make it again with {self.made_by}")
+        return Manifest(content, folder, where, f"it is damaged or was edited: create it again with {self.made_by}")
 
     def write_manifest(self, folder: Path, content: dict[str, Any] | None = None) -> None:
-        """Write the manifest: these fields, and what else the folder holds by now."""
+        """Write the manifest: these fields, and the list of files that are now in the folder."""
         files = {one.relative_to(folder).as_posix(): sha256_of_file(one) for one in _files(folder)}
         files.pop(self.manifest, None)
         whole = {"format": self.format, "version": self.version, **(content or {}), "files": files}
@@ -120,7 +123,7 @@ class FolderKind:
     def check_replaceable(self, path: Path) -> None:
         """Raise unless `path` is free, an empty folder, or a folder of this kind, in a writable place."""
         if path.name in ("", ".."):
-            raise InputError("cannot be replaced as a whole", where=str(path), remedy="name a folder within it")
+            raise InputError("cannot be replaced as a whole", where=str(path), remedy="give a folder inside it")
         recover(path)
         path = follow_link(path)
         if path.exists():
@@ -136,7 +139,7 @@ class FolderKind:
 
     @contextlib.contextmanager
     def replacing(self, path: Path | str) -> Iterator[Path]:
-        """Yield a new folder to fill; when the block ends well it takes the place of `path`, else it is removed."""
+        """Yield a new folder to fill; if the block succeeds it replaces `path`, else it is removed."""
         path = Path(path)
         self.check_replaceable(path)
         path = follow_link(path)
@@ -152,7 +155,7 @@ class FolderKind:
                 _bring_to_disk(temporary)
                 carried = self._carry_over(path, temporary) if path.exists() else set()
                 _put_in_place(temporary, path)
-                if temporary.exists():  # now the old one; carry what came in the meantime
+                if temporary.exists():  # now the old folder: carry over what was added in the meantime
                     self._carry_over(temporary, path, but=carried)
             finally:
                 shutil.rmtree(temporary, ignore_errors=True)
@@ -160,7 +163,8 @@ class FolderKind:
     def _carry_over(self, old: Path, new: Path, but: Collection[Path] = ()) -> set[Path]:
         """Link the user's files of the old folder into the new one, and return their names.
 
-        At no moment are they in neither. Where the result now has a file of that name, the user's gets `.kept` added.
+        They are in at least one of the two at all times. Where the new folder has a file of the same name, the user's
+        is renamed to end in `.kept`.
         """
         ours = self._listed(old)
         carried = set()
@@ -175,7 +179,7 @@ class FolderKind:
             _link(one, target)
             carried.add(name)
         for one in sorted(place for place in old.rglob("*") if place.is_dir() and not place.is_symlink()):
-            if not any(one.iterdir()):  # an empty folder of the user's, as ours are made anew
+            if not any(one.iterdir()):  # an empty folder: the user's, or one that we create again
                 (new / one.relative_to(old)).mkdir(parents=True, exist_ok=True)
         return carried
 
@@ -184,11 +188,16 @@ class FolderKind:
             files = read_json_object(folder / self.manifest).get("files")
         except (InputError, OSError):
             files = None
-        return {self.manifest, *self.later, *(files if isinstance(files, dict) else ())}
+        listed = {self.manifest, *self.later, *(files if isinstance(files, dict) else ())}
+        card = folder / CARD
+        # A card is for people, who may have rewritten it: then it is theirs.
+        if CARD in listed and isinstance(files, dict) and card.is_file() and sha256_of_file(card) != files[CARD]:
+            listed.remove(CARD)
+        return listed
 
 
 def recover(path: Path) -> None:
-    """Undo the first half of a replacement that was killed between its two renames, where there had to be two."""
+    """Undo a replacement that was killed between its two renames (where `exchange` is not possible)."""
     if path.exists() or path.is_symlink() or not path.name:
         return
     old = [one for one in abandoned(path.parent, path.name) if one.name.endswith(".old")]
@@ -198,7 +207,7 @@ def recover(path: Path) -> None:
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Let two paths change places in one step; False where the system cannot."""
+    """Swap two paths in one step; False where the system cannot."""
     names = (os.fsencode(one), os.fsencode(other))
     try:
         libc = ctypes.CDLL(None, use_errno=True)

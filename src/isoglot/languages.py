@@ -1,7 +1,8 @@
-"""Which language a file name tells: one guesser for everything that reads files.
+"""Guessing the language of a file from its name: one guesser for everything that reads files.
 
-`wiki.fr.vec`, `cc.de.300.bin`, `tatoeba.deu-eng.deu` and `en-fr.txt` name theirs; `this-is-it.vec` does not. Codes of
-three letters become those of two where there is one (ISO 639). A guess is a label that every command lets one override.
+`wiki.fr.vec`, `cc.de.300.bin`, `tatoeba.deu-eng.deu` and `en-fr.txt` name theirs; `this-is-it.vec` does not. A
+three-letter code becomes the two-letter one where that exists (ISO 639). A guess is only a label, and every command
+lets you override it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from pathlib import PurePath
 
 
 def short_code(code: str) -> str:
-    """The two-letter code of a language, its three-letter code if it has no other, "" if it is not known.
+    """The two-letter code of a language, its three-letter code if it has no other, "" if unknown.
 
     >>> short_code("deu"), short_code("ger"), short_code("DE"), short_code("ceb"), short_code("vec")
     ('de', 'de', 'de', 'ceb', '')
@@ -21,10 +22,10 @@ def short_code(code: str) -> str:
 
 
 def guess_language(name: str | PurePath) -> str:
-    """The language that a file's name tells, or "".
+    """The language that a file name shows, or "".
 
-    The last part between dots that is a code decides; else a code at the start or end of a part that is joined by
-    hyphens. Codes such as "it" and "no", which are words too, count there only at the end and after "wiki" or the like.
+    The last part between dots that is a code decides; else a code at the start or end of a hyphenated part. Codes such
+    as "it" and "no", which are also words, count there only at the end and after "wiki" or similar.
 
     >>> [guess_language(name) for name in ("data/cc.fr.300.vec.gz", "tatoeba.deu-eng.deu", "vectors-en.txt")]
     ['fr', 'de', 'en']
@@ -32,19 +33,19 @@ def guess_language(name: str | PurePath) -> str:
     ['', 'it', '']
     """
     parts = _parts(name)
-    # What follows tells nothing more where the name begins with a word like "my": my.vectors.txt.
+    # A word such as "my" at the start of a name is not a code: my.vectors.txt.
     for number, part in reversed(list(enumerate(parts))):
         code = _whole(part)
         if code and (number > 0 or len(parts) == 1 or part not in _WORDS) and _plausible(part, parts):
             return code
     if guess_pair(name) != ("", ""):
         return ""
-    found = {code for part in parts if (code := _joined(part))}
-    return found.pop() if len(found) == 1 else ""
+    codes = {code for part in parts if (code := _joined(part))}
+    return codes.pop() if len(codes) == 1 else ""
 
 
 def guess_pair(name: str | PurePath) -> tuple[str, str]:
-    """The two languages that a file's name tells, in its order, or two empty strings.
+    """The two languages that a file name shows, in this order, or two empty strings.
 
     >>> guess_pair("muse/en-fr.5000-6500.txt"), guess_pair("tatoeba.deu-eng.deu"), guess_pair("so-to-say.txt")
     (('en', 'fr'), ('de', 'en'), ('', ''))
@@ -59,7 +60,7 @@ def guess_pair(name: str | PurePath) -> tuple[str, str]:
 
 
 def _parts(name: str | PurePath) -> list[str]:
-    """What stands between dots, without endings of formats and without numbers."""
+    """The parts between dots, without format endings and numbers."""
     parts = [part for part in PurePath(name).name.lower().split(".") if part]
     return [part for part in parts if part not in _ENDINGS and not re.fullmatch(r"v?[0-9]+[a-z]?", part)]
 
@@ -71,7 +72,7 @@ def _whole(part: str) -> str:
 
 
 def _plausible(part: str, parts: list[str]) -> bool:
-    """Whether a code that is a word of three letters is meant as one: `wiki.war.vec`, `tatoeba.cat-eng.cat`."""
+    """Whether a three-letter word is meant as a code: `wiki.war.vec`, `tatoeba.cat-eng.cat`."""
     if part not in _WORDS or len(part) == 2:
         return True
     return any(other in _SOURCES or part in re.split("[-_]", other) for other in parts if other != part)
@@ -82,15 +83,15 @@ def _joined(part: str) -> str:
     pieces = [piece for piece in re.split(r"[-_ ]", part) if not re.fullmatch(r"v?[0-9]*[a-z]?", piece)]
     for piece, before, after in zip(pieces, ["", *pieces], [*pieces[1:], ""], strict=False):
         if piece in _WORDS:
-            meant = before in _SOURCES and not after
+            is_code = before in _SOURCES and not after
         else:
-            meant = before in _SOURCES or after in _SOURCES or (len(piece) == 2 and not (before and after))
-        if meant and (code := short_code(piece)):
+            is_code = before in _SOURCES or after in _SOURCES or (len(piece) == 2 and not (before and after))
+        if is_code and (code := short_code(piece)):
             return code
     return ""
 
 
-#: Two-letter codes and what ISO 639-2 and 639-3 call the same language (or its usual standard).
+#: Two-letter codes and what ISO 639-2 and 639-3 call the same language (or its standard variety).
 _CODES = """
 aa=aar ab=abk ae=ave af=afr ak=aka am=amh an=arg ar=ara,arb as=asm av=ava ay=aym az=aze,azj ba=bak be=bel bg=bul
 bh=bih bi=bis bm=bam bn=ben bo=bod,tib br=bre bs=bos ca=cat ce=che ch=cha co=cos cr=cre cs=ces,cze cu=chu cv=chv
@@ -108,7 +109,7 @@ ve=ven vi=vie vo=vol wa=wln wo=wol xh=xho yi=ydd,yid yo=yor za=zha zh=chi,cmn,zh
 """
 _TO_TWO = {long: entry[:2] for entry in _CODES.split() for long in entry[3:].split(",")}
 _TWO = frozenset(entry[:2] for entry in _CODES.split())
-#: Languages with a Wikipedia, or in Tatoeba, that have no code of two letters.
+#: Languages with a Wikipedia, or in Tatoeba, that have no two-letter code.
 _THREE = frozenset(
     """
     ace ady als ang arc arq ary arz ast awa bar bcl ber bho bpy bxr cbk cdo ceb chr chy ckb crh csb diq dsb dtp eml

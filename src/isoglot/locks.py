@@ -19,13 +19,13 @@ from isoglot.files import check_writable, follow_link
 
 try:
     import fcntl
-except ImportError:  # Windows: no two runs are kept apart there
+except ImportError:  # Windows: runs are not kept apart there
     fcntl = None  # type: ignore[assignment]
 
-#: Outputs that this process holds, and how often: a command holds its output while the parts that it calls write there.
+#: Outputs that this process holds, and how many times: a command holds its output while what it calls writes there.
 _held: dict[str, int] = {}
 _HOLDER = re.compile(r"process \d+ \(since ")
-#: How often the folder of a lock may vanish before it counts as gone.
+#: How many times the folder of a lock may vanish before it counts as gone.
 _TRIES = 100
 
 
@@ -39,8 +39,8 @@ def output_lock(output: Path | str, *, wait: bool = False) -> Iterator[None]:
 
     If another process holds it, wait for it to end, or raise `OutputBusyError`.
     """
-    named = str(output)
-    output = follow_link(Path(os.path.abspath(output)))  # "." has a name too
+    where = str(output)
+    output = follow_link(Path(os.path.abspath(output)))  # "." gets a name too
     key = os.path.realpath(output)
     if fcntl is None or key in _held:
         _held[key] = _held.get(key, 0) + 1
@@ -53,29 +53,29 @@ def output_lock(output: Path | str, *, wait: bool = False) -> Iterator[None]:
         return
     check_writable(output)
     path = lock_path(output)
-    stream, made = _acquire(path, named, wait)
+    stream, new_folders = _acquire(path, where, wait)
     _held[key] = 1
     try:
         yield
     finally:
         del _held[key]
-        path.unlink(missing_ok=True)  # before it is unlocked: whoever waits finds that the name is gone
+        path.unlink(missing_ok=True)  # before unlocking, so that whoever waits sees that the name is gone
         stream.close()
-        for folder in sorted(made, reverse=True):
+        for folder in sorted(new_folders, reverse=True):
             with contextlib.suppress(OSError):
                 folder.rmdir()  # only if nothing was written there
 
 
 def lock_path(output: Path) -> Path:
-    """The file that is there while an output is held, and after its holder was killed."""
+    """The lock file: it exists while an output is held, and after its holder was killed."""
     real = Path(os.path.realpath(output))
     if real.is_dir() and not os.access(real.parent, os.W_OK | os.X_OK):
-        return real / ".lock"  # a folder given to us, such as a mounted one
+        return real / ".lock"  # such as a mounted folder
     return real.parent / f".{real.name}.lock"
 
 
 def remove_dead_locks(folder: Path) -> None:
-    """Remove the locks in a folder whose holders were killed, and nobody else's."""
+    """Remove the locks in a folder whose holders were killed, and no others."""
     for path in folder.glob(".*.lock") if fcntl is not None else ():
         with contextlib.suppress(OSError, UnicodeDecodeError), path.open(encoding="utf-8") as stream:
             if _HOLDER.match(stream.read(200)):
@@ -83,16 +83,16 @@ def remove_dead_locks(folder: Path) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _acquire(path: Path, named: str, wait: bool) -> tuple[IO[str], set[Path]]:
-    """The locked file, and the folders that were made for it."""
-    made: set[Path] = set()
+def _acquire(path: Path, where: str, wait: bool) -> tuple[IO[str], set[Path]]:
+    """The locked file, and the folders that were created for it."""
+    new_folders: set[Path] = set()
     vanished = 0
     while True:
         try:
-            made |= _make_parents(path.parent)
+            new_folders |= _make_parents(path.parent)
             stream = path.open("a+", encoding="utf-8")
         except FileNotFoundError:
-            # Who held it before us has just removed the folders made for it; or the working folder is gone.
+            # The last holder has just removed the folders created for it, or the working folder is gone.
             vanished += 1
             if vanished == _TRIES:
                 raise
@@ -104,19 +104,19 @@ def _acquire(path: Path, named: str, wait: bool) -> tuple[IO[str], set[Path]]:
             holder = stream.read(200).strip() or "another run"
             stream.close()
             raise OutputBusyError(
-                f"{holder} is writing here", where=named, remedy="wait for it to end, or choose another output"
+                f"{holder} is writing here", where=where, remedy="wait until it ends, or choose another output"
             ) from None
         except OSError:
-            return stream, made  # a file system without locks
+            return stream, new_folders  # a file system without locks
         with contextlib.suppress(OSError):
             if path.stat().st_ino == os.fstat(stream.fileno()).st_ino:
                 break
-        stream.close()  # its last holder has just removed it: this is no longer the file of that name
+        stream.close()  # the last holder has just removed it: the name no longer refers to this file
     stream.truncate(0)
     now = datetime.datetime.now().astimezone()
     stream.write(f"process {os.getpid()} (since {now:%Y-%m-%d %H:%M})")
     stream.flush()
-    return stream, made
+    return stream, new_folders
 
 
 def _make_parents(folder: Path) -> set[Path]:

@@ -1,4 +1,4 @@
-"""Reading what we wrote, though it may have been edited or damaged since: each value is checked as it is taken.
+"""Reading files that we wrote, but that may have been edited or damaged since: each value is checked when it is read.
 
 A folder of ours is a manifest (JSON) and tensors (safetensors). Whatever is wrong with either becomes one error that
 names the file and the field.
@@ -30,7 +30,7 @@ def read_json(path: Path) -> Any:
 
 
 def parse_json(data: bytes | str, where: str) -> Any:
-    """Parse JSON text; what is bad or nested too deeply raises `FormatError`."""
+    """Parse JSON text; invalid text, or text nested too deeply, raises `FormatError`."""
     try:
         return json.loads(data)
     except RecursionError as error:
@@ -40,7 +40,7 @@ def parse_json(data: bytes | str, where: str) -> Any:
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
-    """The same, where the content must be an object."""
+    """The content of a JSON file, which must be an object."""
     content = read_json(path)
     if not isinstance(content, dict):
         raise FormatError("not a JSON object", where=str(path))
@@ -48,7 +48,7 @@ def read_json_object(path: Path) -> dict[str, Any]:
 
 
 class Fields:
-    """The fields of a JSON object, checked as they are asked for.
+    """The fields of a JSON object, checked when they are read.
 
     >>> fields = Fields({"languages": ["en", "fr"], "steps": 3}, "out/isoglot.json")
     >>> fields.texts("languages"), fields.integer("steps", least=1)
@@ -68,7 +68,7 @@ class Fields:
         return name in self.content
 
     def wrong(self, what: str) -> FormatError:
-        """An error about this file, to be raised by whoever checks more than a type."""
+        """An error about this file, for callers that check more than a type."""
         return FormatError(what, where=self.where, remedy=self.remedy)
 
     def get(self, name: str) -> Any:
@@ -77,7 +77,7 @@ class Fields:
         return self.content[name]
 
     def text(self, name: str) -> str:
-        return self._typed(name, str, "a text")
+        return self._typed(name, str, "a string")
 
     def optional_text(self, name: str) -> str | None:
         return None if self.content.get(name) is None else self.text(name)
@@ -101,19 +101,19 @@ class Fields:
         return self._typed(name, list, "a list")
 
     def texts(self, name: str, *, least: int = 0, exactly: int | None = None, distinct: bool = True) -> list[str]:
-        """A list of texts."""
+        """A list of strings."""
         value = self.items(name)
         if not all(isinstance(one, str) for one in value):
-            raise self.wrong(f'"{name}" is not a list of texts')
+            raise self.wrong(f'"{name}" is not a list of strings')
         if distinct and len(set(value)) < len(value):
-            raise self.wrong(f'"{name}" names the same twice')
+            raise self.wrong(f'"{name}" has the same entry twice')
         if len(value) < least or (exactly is not None and len(value) != exactly):
-            wanted = f"at least {least}" if exactly is None else exactly
-            raise self.wrong(f'"{name}" has {len(value)} entries, not {wanted}')
+            expected = f"at least {least}" if exactly is None else exactly
+            raise self.wrong(f'"{name}" has {len(value)} entries, not {expected}')
         return list(value)
 
     def names(self, name: str, *, least: int = 0, exactly: int | None = None) -> list[str]:
-        """Texts that are used in file names: nothing that leads out of the folder."""
+        """Strings that are used in file names, so none may lead out of the folder."""
         value = self.texts(name, least=least, exactly=exactly)
         for one in value:
             self._check_name(name, one)
@@ -121,16 +121,16 @@ class Fields:
 
     def pairs(self, name: str, among: Sequence[str]) -> list[tuple[str, str]]:
         """A list of pairs of these names."""
-        found = []
+        pairs = []
         for one in self.items(name):
             if not (isinstance(one, list) and len(one) == 2 and all(isinstance(part, str) for part in one)):
                 raise self.wrong(f'"{name}" is not a list of pairs')
             if not set(one) <= set(among):
                 raise self.wrong(f'"{name}" has the pair {"-".join(one)[:60]!r}, but there are only {", ".join(among)}')
-            found.append((one[0], one[1]))
-        if len(set(found)) < len(found):
-            raise self.wrong(f'"{name}" names the same pair twice')
-        return found
+            pairs.append((one[0], one[1]))
+        if len(set(pairs)) < len(pairs):
+            raise self.wrong(f'"{name}" has the same pair twice')
+        return pairs
 
     def mapping(self, name: str) -> dict[str, Any]:
         return self._typed(name, dict, "an object")
@@ -140,7 +140,7 @@ class Fields:
         return Fields(self.mapping(name), self.where, remedy=self.remedy)
 
     def place(self, name: str, folder: Path) -> Path:
-        """A folder within `folder`, named by a field."""
+        """The folder inside `folder` that a field names."""
         value = self.text(name)
         if value != ".":
             self._check_name(name, value)
@@ -148,7 +148,7 @@ class Fields:
 
     def _check_name(self, name: str, value: str) -> None:
         if not re.fullmatch(r"[\w.-]{1,64}", value) or not value.strip("."):
-            raise self.wrong(f'"{name}" has {value[:60]!r}, which cannot name a file here')
+            raise self.wrong(f'"{name}" has {value[:60]!r}, which is not a valid file name')
 
     def _typed(self, name: str, kind: type[T], what: str) -> T:
         value = self.get(name)
@@ -193,15 +193,15 @@ class TensorFile(Mapping[str, npt.NDArray[Any]]):
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror or error})", where=str(path), remedy=remedy) from error
         except (SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
-            # Types that numpy lacks (bfloat16, 8-bit floats) come as any of the last three.
+            # Types that numpy lacks (bfloat16, 8-bit floats) raise any of the last three.
             raise FormatError(f"cannot be read as tensors: {error}", where=str(path), remedy=remedy) from error
-        found = cls(arrays, str(path), metadata, remedy)
+        tensors = cls(arrays, str(path), metadata, remedy)
         for name, array in arrays.items():
             if array.dtype.kind not in "fiub" or array.dtype.name == "bfloat16":
-                raise found.wrong(f"{name} is of type {array.dtype}")
+                raise tensors.wrong(f"{name} has type {array.dtype}")
             if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
-                raise found.wrong(f"{name} holds values that are not finite")
-        return found
+                raise tensors.wrong(f"{name} holds values that are not finite")
+        return tensors
 
     def take(self, name: str, shape: Sequence[int | None] | None = None, kind: str = "f") -> npt.NDArray[Any]:
         """One array of this kind (numpy's letters: "f" floats, "iu" integers) and shape; None is any length."""
@@ -209,14 +209,14 @@ class TensorFile(Mapping[str, npt.NDArray[Any]]):
             raise self.wrong(f"{name} is missing")
         array = self._arrays[name]
         if array.dtype.kind not in kind:
-            raise self.wrong(f"{name} is of type {array.dtype}")
+            raise self.wrong(f"{name} has type {array.dtype}")
         fits = shape is None or (
             array.ndim == len(shape)
             and all(want is None or size == want for size, want in zip(array.shape, shape, strict=True))
         )
         if not fits:
-            asked = ", ".join("any" if size is None else str(size) for size in shape or ())
-            raise self.wrong(f"{name} has shape {array.shape}, not ({asked})")
+            expected = ", ".join("any" if size is None else str(size) for size in shape or ())
+            raise self.wrong(f"{name} has shape {array.shape}, not ({expected})")
         return array
 
     def wrong(self, what: str) -> FormatError:

@@ -1,4 +1,4 @@
-"""What a user may name where data is asked for: a path, or an entry of the data catalogue such as "vectors/fr"."""
+"""Finding data by what the user names: a path, or an entry of the data catalogue such as "vectors/fr"."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from isoglot.progress import Progress, silent
 from isoglot.suggest import nearest
 
 _ENTRY = re.compile(r"[a-z]+/[\w.-]+")
-#: Names of a folder among which one that was mistyped is looked for.
+#: How many names of a folder are compared with a mistyped one.
 _MOST_NAMES = 10_000
 
 
 def locate(name: str | Path, kind: str, progress: Progress = silent) -> tuple[Path, tuple[str, ...]]:
-    """The path, and the languages that the catalogue knows of it; an entry of the catalogue is fetched.
+    """The path, and the languages that the catalogue gives for it; an entry of the catalogue is fetched.
 
-    A path that is there comes first. What is neither is an error which tells the nearest file or entry; an entry of
-    another kind than `kind` ("vectors", "lexicon") is one too.
+    An existing path comes first. A name that is neither is an error that suggests the nearest file or entry; so is an
+    entry of another kind than `kind` ("vectors", "lexicon").
     """
     path = Path(name).expanduser()
     try:
@@ -46,4 +46,4 @@ def _remedy(path: Path, entry_name: str) -> str:
         return f"did you mean {near!r}?"
     if entry_name and (near := nearest(entry_name, [one.name for one in late("isoglot.catalogue:entries")()])):
         return f"the catalogue has {near!r} (see `isoglot data list`)"
-    return "check the path; `isoglot data list` names data that can be fetched"
+    return "check the path; `isoglot data list` shows data that can be fetched"

@@ -1,7 +1,7 @@
-"""Opening the files that a user named, without ever waiting for one that has no content and no end.
+"""Opening files that a user named, without hanging on one that has no content or no end.
 
-Opening a named pipe waits for a writer, and a device such as /dev/zero never ends. What is not a regular file is
-therefore refused; readers that go through their text once may take pipes, such as `<(zcat en-fr.gz)` of a shell.
+Opening a named pipe waits for a writer, and a device such as /dev/zero never ends. Anything but a regular file is
+therefore refused; readers that need only one pass may take pipes, such as the shell's `<(zcat en-fr.gz)`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WEB_PAGE = re.compile(rb"(\xef\xbb\xbf)?\s*<(!doctype\s|(html|head|body|error)[
 
 
 def open_source(path: Path, *, pipes: bool = False) -> BinaryIO:
-    """The file, unbuffered. A pipe that nobody writes to is empty; other special files and folders are an error."""
+    """The file, unbuffered. A pipe without a writer is empty; other special files and folders are an error."""
     try:
         file = _open(path, pipes=pipes)
     except FileNotFoundError as error:
@@ -37,7 +37,7 @@ def open_source(path: Path, *, pipes: bool = False) -> BinaryIO:
 
 
 def check_regular(path: Path) -> None:
-    """Raise OSError for what is there and not a regular file, before a library opens it and waits."""
+    """Raise OSError if the path exists and is not a regular file, before a library opens it and hangs."""
     if path.exists() and not path.is_file():
         raise OSError(errno.ESPIPE, "is not a regular file", str(path))
 
@@ -66,7 +66,7 @@ def read_small(path: Path) -> str:
 
 
 def is_web_page(start: bytes) -> bool:
-    """Whether a file that begins so is HTML or XML: an error or login page that was saved in place of the file.
+    """Whether a file with this start is HTML or XML: an error or login page saved in place of the file.
 
     >>> is_web_page(b"  <!DOCTYPE html><title>404</title>"), is_web_page(b"PK\\x03\\x04"), is_web_page(b"html 0.1")
     (True, False, False)

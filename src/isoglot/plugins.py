@@ -1,7 +1,7 @@
 """Registries that can be extended from outside: by a decorator, by an entry point, or as `module:Name`.
 
-A package with an entry point `my-method = "my_package:MyMethod"` in the group `isoglot.aligners` has its method
-beside ours once it is installed. `late` is the one way by which a room calls a room below it.
+A package with an entry point `my-method = "my_package:MyMethod"` in the group `isoglot.aligners` adds its method to
+ours once it is installed. `late` is the only way for a room to call a room below it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 def late(target: str) -> Any:
-    """What `module:name` names, imported now: for methods whose work is done by a room further down the flow.
+    """Import `module:name` now: for methods whose work is done by a room further down the flow.
 
     >>> late("isoglot.plugins:late").__name__
     'late'
@@ -33,7 +33,7 @@ def late(target: str) -> Any:
 
 
 def load_object(text: str, kind: str) -> Any:
-    """What a user's `package.module:Name` or `file.py:Name` names."""
+    """Import the object that a user names as `package.module:Name` or `file.py:Name`."""
     place, _, name = text.rpartition(":")
     try:
         if place.endswith(".py"):
@@ -44,7 +44,7 @@ def load_object(text: str, kind: str) -> Any:
         raise
     except ImportError as error:
         raise ConfigError(f"{kind} {text!r}: {error}", remedy="give module:Class or file.py:Class") from error
-    except Exception as error:  # in code of the user's own
+    except Exception as error:  # in the user's code
         raise ConfigError(f"{type(error).__name__}: {error}", where=place) from error
     if not hasattr(module, name):
         raise unknown(f"name in {place}", name, [key for key in vars(module) if not key.startswith("_")])
@@ -53,7 +53,7 @@ def load_object(text: str, kind: str) -> Any:
 
 @functools.cache
 def _from_file(path: Path) -> Any:
-    """A file as a module of its own, executed once."""
+    """Import a file as a module, once."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     if not path.is_file():
@@ -62,7 +62,7 @@ def _from_file(path: Path) -> Any:
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
-    sys.modules[module.__name__] = module  # dataclasses look their module up there
+    sys.modules[module.__name__] = module  # dataclasses look up their module there
     try:
         spec.loader.exec_module(module)
     except BaseException:
@@ -72,13 +72,13 @@ def _from_file(path: Path) -> Any:
 
 
 class Registry(Generic[T]):
-    """Things of one kind by name: those of our own package, and those of entry points.
+    """Things of one kind by name: ours, and those of entry points.
 
     Args:
         kind: what they are called in messages, e.g. "method".
         group: the group of entry points, e.g. "isoglot.aligners".
         packages: packages of ours whose modules (not those that begin with an underscore) register things on import.
-        check: raises for what comes from outside and is no such thing.
+        check: raises if something from outside is not of this kind.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Registry(Generic[T]):
         self._complete = False
 
     def add(self, name: str, thing: T) -> None:
-        """Called by decorators. A name belongs to the first who takes it."""
+        """Called by decorators. A name belongs to the first that registers it."""
         other = self._things.setdefault(name, thing)
         if other is not thing and _origin(other) != _origin(thing):
             raise ConfigError(f"two {self.kind}s are called {name!r}: {_origin(other)} and {_origin(thing)}")
@@ -127,7 +127,7 @@ class Registry(Generic[T]):
                 thing = point.load()
                 self._check(thing)
             except Exception as error:  # whatever somebody else's package does on import, ours must still work
-                message = f"the {self.kind} {point.name!r} ({point.value}) cannot be loaded and is left out: {error}"
+                message = f"the {self.kind} {point.name!r} ({point.value}) cannot be loaded and is skipped: {error}"
                 warnings.warn(message, stacklevel=3)
             else:
                 yield point.name, thing

@@ -14,14 +14,14 @@ UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""`text` with visible escapes in place of all that a terminal would obey; characters in `keep` stay.
+    r"""`text` with visible escapes for everything that a terminal would act on, except characters in `keep`.
 
     >>> print(printable("a\x1b[2Jb\nc"))
     a\x1b[2Jb\nc
     """
     if text.isprintable():
         return text
-    return UNSAFE.sub(lambda found: found[0] if found[0] in keep else _escape(found[0]), text)
+    return UNSAFE.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
 
 
 def _escape(character: str) -> str:

@@ -1,4 +1,4 @@
-"""One callback through which all long work tells how far it is.
+"""One callback through which all long work reports its progress.
 
 Library code calls `progress(step, done, total)` and never prints. The command line turns the calls
 into a bar, a log into lines; `silent` ignores them.
@@ -14,9 +14,9 @@ Progress = Callable[[str, float, float | None], None]
 
 
 def within(progress: Progress, begin: float, size: float, total: float) -> Progress:
-    """Progress of a part, as progress of the whole of which it is `size` units from `begin` on.
+    """Report the progress of a part as progress of the whole, of which the part is `size` units from `begin` on.
 
-    >>> within(lambda *told: print(told), 100, 50, 200)("reading", 1, 2)
+    >>> within(lambda *report: print(report), 100, 50, 200)("reading", 1, 2)
     ('reading', 125.0, 200)
     """
 

@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 
 def kept(place: Path | None, key: str, kind: type[R], make: Callable[[], R]) -> R:
-    """The record that an earlier run with this key left in the file, else what is made now, which is kept there."""
+    """The record that an earlier run with this key saved to the file, else a new one, which is saved there."""
     record = None if place is None else earlier_record(place, key, kind)
     if record is None:
         record = make()
@@ -34,19 +34,19 @@ def kept(place: Path | None, key: str, kind: type[R], make: Callable[[], R]) -> 
 
 
 def timed(make: Callable[[], R]) -> Callable[[], R]:
-    """The same, with the seconds it took in the record's field `seconds`."""
+    """`make`, with the seconds it took in the record's field `seconds`."""
 
     def run() -> R:
         began = time.perf_counter()
         record: Any = make()
-        made: R = dataclasses.replace(record, seconds=round(time.perf_counter() - began, 1))
-        return made
+        timed_record: R = dataclasses.replace(record, seconds=round(time.perf_counter() - began, 1))
+        return timed_record
 
     return run
 
 
 def earlier_record(place: Path, key: str, kind: type[R]) -> R | None:
-    """The record that a run with this key left; None if there is none, or it is damaged or of another key."""
+    """The record that a run with this key saved; None if it is missing, damaged or has another key."""
     content = earlier_run(place, key)
     try:
         return None if content is None else from_plain(kind, content)
@@ -55,11 +55,11 @@ def earlier_record(place: Path, key: str, kind: type[R]) -> R | None:
 
 
 def earlier_run(place: Path, key: str) -> dict[str, Any] | None:
-    """The same as plain data."""
+    """The same, as plain data."""
     try:
         content = read_json_object(place)
     except (OSError, InputError):
-        return None  # a damaged record is measured again
+        return None  # a damaged record is made again
     digest = content.pop("sha256", None)
     return content if content.get("key") == key and digest == _digest(content) else None
 
@@ -68,13 +68,13 @@ def keep_run(place: Path, outcome: Mapping[str, Any]) -> None:
     """Write the outcome, which holds its "key", atomically."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with atomic_path(place, own=True) as temporary:
-        plain = json.loads(json.dumps(outcome))  # as it will be read
+        plain = json.loads(json.dumps(outcome))  # as it will be read back
         content = {**plain, "sha256": _digest(plain)}
         temporary.write_text(json.dumps(content, ensure_ascii=False), "utf-8", "backslashreplace")
 
 
 def run_key(*parts: Any) -> str:
-    """Tells runs apart by plain data and by our version.
+    """A key that identifies a run by plain data and by our version.
 
     >>> run_key("a", 1) == run_key("a", 1) != run_key("a", 2)
     True
@@ -83,7 +83,7 @@ def run_key(*parts: Any) -> str:
 
 
 def digest(*parts: Any) -> str:
-    """A short name for plain data that stays the same in all versions."""
+    """A short digest of plain data that stays the same in all versions."""
     return hashlib.sha256(json.dumps(parts, default=str, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -107,7 +107,7 @@ def to_plain(value: Any) -> Any:
 
 
 def from_plain(kind: Any, value: Any) -> Any:
-    """The way back from `to_plain`, by the types of the fields. What the record has no field for is left out."""
+    """The inverse of `to_plain`, by the types of the fields. Keys that the record has no field for are left out."""
     if isinstance(kind, type) and dataclasses.is_dataclass(kind):
         hints = typing.get_type_hints(kind)
         fields = {field.name for field in dataclasses.fields(kind)}

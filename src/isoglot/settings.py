@@ -1,4 +1,4 @@
-"""Checks of settings when they are given, not after minutes of loading: types, NaN, and the range of each number."""
+"""Checks of settings before any work starts: types, NaN, and the range of each number."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 
 
 def check_settings(settings: Any, limits: Limits | None = None, *, otherwise: str = "[0, inf)") -> None:
-    """Raise ConfigError for the first field of a dataclass whose value is of a wrong type or out of its limits.
+    """Raise ConfigError for the first field of a dataclass whose value has the wrong type or is out of its limits.
 
-    Numbers without limits must be finite and in the interval `otherwise`. Fields of other types than numbers, texts
-    and truth values are left alone, unless they have words to choose from.
+    Numbers without limits must be finite and in the interval `otherwise`. Fields other than numbers, strings and
+    booleans are not checked, unless they have words to choose from.
 
     >>> @dataclasses.dataclass(frozen=True)
     ... class Example:
@@ -57,7 +57,7 @@ def _check_number(name: str, value: float, interval: str) -> None:
     low, high = (float(part) for part in interval[1:-1].split(","))
     above = value > low if interval[0] == "(" else value >= low
     below = value < high if interval[-1] == ")" else value <= high
-    # Comparisons with NaN are all false; infinity is never asked for by a setting.
+    # Comparisons with NaN are all false; no setting may be infinite.
     if above and below and math.isfinite(value):
         return
     words = [] if low == -math.inf else [f"{'above' if interval[0] == '(' else 'at least'} {low:g}"]
@@ -68,4 +68,4 @@ def _check_number(name: str, value: float, interval: str) -> None:
 
 
 def _spoken(kind: str) -> str:
-    return {"int": "a whole number", "float": "a number", "bool": "True or False", "str": "a text"}[kind]
+    return {"int": "a whole number", "float": "a number", "bool": "True or False", "str": "a string"}[kind]

@@ -12,7 +12,7 @@ from isoglot.printable import printable
 
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[object]], *, numeric: Collection[int] = ()) -> str:
-    """Columns of equal width; those in `numeric` are set flush right.
+    """Aligned columns; those in `numeric` are right-aligned.
 
     >>> print(text_table(["metric", "value"], [["P@1", "0.5"], ["MRR", "0.62"]], numeric=[1]))
     metric  value
@@ -33,7 +33,7 @@ def text_table(head: Sequence[str], rows: Iterable[Sequence[object]], *, numeric
 def html_table(
     caption: str, head: Sequence[str], rows: Iterable[Sequence[object]], *, numeric: Collection[int] = ()
 ) -> str:
-    """A table for `_repr_html_`, everything in it escaped; columns in `numeric` are set flush right.
+    """A table for `_repr_html_`, with everything escaped; columns in `numeric` are right-aligned.
 
     >>> html_table("two", ["word"], [["<i>"]]).count("&lt;i&gt;")
     1

@@ -1,4 +1,4 @@
-"""A string where a list is expected: Python would take it letter by letter, without a word."""
+"""A string where a list is expected: Python would silently take it letter by letter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def check_list(items: Any, what: str) -> None:
     >>> check_list("a cat", "a sentence is a list of words")
     Traceback (most recent call last):
         ...
-    isoglot.errors.InputError: a sentence is a list of words, not the text 'a cat'
+    isoglot.errors.InputError: a sentence is a list of words, not the string 'a cat'
     """
     if isinstance(items, str):
-        raise InputError(f"{what}, not the text {items[:40]!r}")
+        raise InputError(f"{what}, not the string {items[:40]!r}")

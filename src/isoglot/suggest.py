@@ -1,4 +1,4 @@
-"""Names that are not known: one error for all of them, which tells the nearest known name."""
+"""Unknown names: one error for all of them, which suggests the nearest known name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like this one, if any is like it."""
+    """The known name most similar to this one, if any is similar."""
     return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
 
 
@@ -28,7 +28,7 @@ def hint(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
 
 
 def unknown(kind: str, name: str, known: Iterable[str], *, where: str | None = None) -> ConfigError:
-    """The error for a name that is none of those known: raise it.
+    """The error to raise for an unknown name.
 
     >>> raise unknown("method", "procrutes", ["procrustes", "cca"])
     Traceback (most recent call last):
@@ -39,7 +39,7 @@ def unknown(kind: str, name: str, known: Iterable[str], *, where: str | None = N
 
 
 def choose(kind: str, name: str, table: Mapping[str, T], *, where: str | None = None) -> T:
-    """The entry of a table, or the error that tells the nearest name."""
+    """The entry of a table; an unknown name is an error that suggests the nearest one."""
     if name not in table:
         raise unknown(kind, name, table, where=where)
     return table[name]

@@ -29,15 +29,15 @@ from isoglot.errors import ConfigError, InputError, IsoglotError, LexiconError, 
 from isoglot.lexicons import Lexicon
 from isoglot.spaces import FloatMatrix, IntVector, Space
 
-#: Saves after which the check of resuming kills a run, each time anew.
+#: How many saves the check of resuming allows each run before killing it.
 KILLED_AFTER = (2, 3)
 
 
 def check_aligner(aligner: Aligner, *, rotates: bool = False) -> None:
     """Raise AssertionError with a sentence about the first promise of the contract that the aligner breaks.
 
-    Give it settings under which it takes seconds: it is fitted about ten times, to 200 words of 8 dimensions.
-    `rotates`: also check that it finds a rotation of 400 words that was planted, from 250 pairs or from none.
+    Give it settings with which a fit is quick: it is fitted about ten times, to 200 words of 8 dimensions.
+    `rotates`: also check that it finds a planted rotation of 400 words, from 250 pairs or from none.
 
     >>> from isoglot.aligners import aligner
     >>> check_aligner(aligner("procrustes"), rotates=True)
@@ -52,12 +52,12 @@ def check_aligner(aligner: Aligner, *, rotates: bool = False) -> None:
 def planted_rotation(
     words: int = 200, dim: int = 8, *, noise: float = 0.01, seed: int = 0
 ) -> tuple[Space, Space, IntVector]:
-    """A language, its rotated, noisy, shuffled twin, and the rows of both that belong together, (words, 2)."""
+    """A language, its rotated, noisy, shuffled twin, and the matching rows of both, (words, 2)."""
     rng = np.random.default_rng(seed)
     X = (rng.normal(size=(words, dim)) * np.linspace(2, 0.5, dim) + rng.normal(size=dim) * 0.5).astype(np.float32)
-    turn = np.linalg.qr(rng.normal(size=(dim, dim)))[0]
+    rotation = np.linalg.qr(rng.normal(size=(dim, dim)))[0]
     order = rng.permutation(words)
-    Y = (X @ turn + noise * rng.normal(size=(words, dim))).astype(np.float32)[order]
+    Y = (X @ rotation + noise * rng.normal(size=(words, dim))).astype(np.float32)[order]
     src, tgt = Space("aa", [f"a{i}" for i in range(words)], X), Space("bb", [f"b{i}" for i in order], Y)
     return src, tgt, np.stack([order, np.arange(words)], axis=1)
 
@@ -70,7 +70,9 @@ def precision(alignment: Alignment, src: Space, tgt: Space, pairs: IntVector, ne
     mapped = (alignment.transform(src.vectors, "src"), alignment.transform(tgt.vectors, "tgt"))
     A, B = (M.astype(np.float64) / np.linalg.norm(M, axis=1, keepdims=True) for M in mapped)
     cosines = A @ B.T
-    density = np.sort(cosines, axis=0)[-neighbours:].mean(axis=0)  # a source word's own mean ranks nothing
+    density = np.sort(cosines, axis=0)[-neighbours:].mean(
+        axis=0
+    )  # a source word's own mean does not change its ranking
     return float(((2 * cosines - density)[pairs[:, 0]].argmax(axis=1) == pairs[:, 1]).mean())
 
 
@@ -98,9 +100,9 @@ class AlignerChecks:
     def check_row_of_the_table(self) -> None:
         row = self.aligner.method
         for field in ("name", "summary", "cost", "paper"):
-            _hold(bool(getattr(row, field)), f"@method says no {field}")
+            _hold(bool(getattr(row, field)), f"@method gives no {field}")
         known = ("supervised", "unsupervised", "optional")
-        _hold(row.supervision in known, f"supervision is {row.supervision!r}, none of {known}")
+        _hold(row.supervision in known, f"supervision is {row.supervision!r}, not one of {known}")
         _hold(bool(type(self.aligner).__doc__), "the class has no docstring")
 
     def check_settings(self) -> None:
@@ -118,7 +120,7 @@ class AlignerChecks:
         before, first = dataclasses.asdict(self.aligner), self.alignment
         second = self._fit(self.src, self.tgt, self.pairs)
         _hold(dataclasses.asdict(self.aligner) == before, "fit changes the aligner")
-        self._same(first, second, "a second fit with the same seed gives other numbers")
+        self._same(first, second, "a second fit with the same seed gives different numbers")
 
     def check_transform(self) -> None:
         alignment = self.alignment
@@ -129,9 +131,14 @@ class AlignerChecks:
             _hold(mapped.dtype == np.float32, f"{side}: mapped vectors are {mapped.dtype}, not float32")
             _hold(bool(np.isfinite(mapped).all()), f"{side}: mapped vectors are not finite")
         as_space = alignment.transform(self.src, "src")
-        _hold(as_space.words == self.src.words, "a mapped Space has other words")
-        _hold(np.array_equal(as_space.vectors, sides[0]), "a mapped Space has other vectors than its matrix")
-        _close(alignment.transform(self.src.vectors[5:7]), sides[0][5:7], 1e-5, "a part is mapped unlike the whole")
+        _hold(as_space.words == self.src.words, "a mapped Space has different words")
+        _hold(np.array_equal(as_space.vectors, sides[0]), "a mapped Space has different vectors from its mapped matrix")
+        _close(
+            alignment.transform(self.src.vectors[5:7]),
+            sides[0][5:7],
+            1e-5,
+            "a part is mapped differently from the whole",
+        )
         with _refused("side='left'", ConfigError):
             alignment.transform(self.src.vectors, "left")  # type: ignore[call-overload]
 
@@ -139,7 +146,12 @@ class AlignerChecks:
         for side, space in self._sides():
             if self.alignment.invertible:
                 back = self.alignment.inverse_transform(self.alignment.transform(space.vectors, side), side)
-                _close(back, self.alignment.normalise(space.vectors, side), 1e-4, f"{side}: the inverse is not one")
+                _close(
+                    back,
+                    self.alignment.normalise(space.vectors, side),
+                    1e-4,
+                    f"{side}: the inverse does not undo the map",
+                )
             else:
                 with _refused("inverse_transform of a map without an inverse", ConfigError, "inverted"):
                     self.alignment.inverse_transform(space.vectors, side)
@@ -151,13 +163,13 @@ class AlignerChecks:
             loaded = Alignment.load(place)
             names = {path.suffix for path in place.iterdir()}
             content = json.loads((place / "config.json").read_text("utf-8"))
-        self._same(loaded, self.alignment, "a loaded alignment gives other numbers than the saved one")
+        self._same(loaded, self.alignment, "a loaded alignment gives different numbers from the saved one")
         _hold(names == {".json", ".safetensors"}, f"the folder holds {names}")
-        _hold(loaded.method == self.aligner.method.name, "the folder does not tell the method")
-        _hold(content["config"] == dataclasses.asdict(self.aligner), "the folder does not tell the settings")
+        _hold(loaded.method == self.aligner.method.name, "the folder does not record the method")
+        _hold(content["config"] == dataclasses.asdict(self.aligner), "the folder does not record the settings")
         fingerprint = content["info"]["src"]["fingerprint"]
-        _hold(fingerprint == self.src.fingerprint(), "the folder does not tell the data")
-        _hold(bool(content["info"]["versions"]["isoglot"]), "the folder does not tell the version")
+        _hold(fingerprint == self.src.fingerprint(), "the folder does not record the data")
+        _hold(bool(content["info"]["versions"]["isoglot"]), "the folder does not record the version")
 
     def check_order_of_rows(self) -> None:
         order = np.random.default_rng(1).permutation(len(self.src))
@@ -184,7 +196,7 @@ class AlignerChecks:
         lexicon = Lexicon([(self.src.words[i], self.tgt.words[j]) for i, j in self.pairs])
         by_words = self.aligner.fit(self.src, self.tgt, lexicon)
         mapped, usual = (one.transform(self.src.vectors) for one in (by_words, self.alignment))
-        _close(mapped, usual, 1e-4, "a Lexicon gives another result than the same pairs by number")
+        _close(mapped, usual, 1e-4, "a Lexicon gives a different result from the same pairs as indices")
         with _refused("a Lexicon of the other direction", LexiconError, "the other way round"):
             self.aligner.fit(self.src, self.tgt, lexicon.invert())
         with _refused("a Lexicon in capitals", LexiconError, "folded"):
@@ -219,7 +231,7 @@ class AlignerChecks:
             self._fit(broken, self.tgt, self.pairs)
 
     def check_degenerate_spaces(self) -> None:
-        """Zero rows, constant columns, fewer pairs than dimensions: whatever comes of them, it is numbers."""
+        """Zero rows, constant columns, fewer pairs than dimensions: the result must still be finite."""
         src, tgt, pairs = planted_rotation(60)
         X = src.vectors.copy()
         X[3] = 0
@@ -230,7 +242,7 @@ class AlignerChecks:
             _hold(bool(finite), f"{side}: a degenerate space is mapped to NaN")
 
     def check_resuming(self) -> None:
-        """A run that is killed again and again ends with the same result as one that is not."""
+        """A run that is killed several times ends with the same result as an uninterrupted one."""
         if not self.aligner.method.iterative:
             return
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(Checkpoint, "seconds", 0.0):
@@ -238,27 +250,27 @@ class AlignerChecks:
             fit = functools.partial(self._fit, self.src, self.tgt, self.pairs, checkpoint=file)
             for saves in KILLED_AFTER:
                 killed = _killed_after(saves, fit)
-                if killed is not None:  # it was done before
+                if killed is not None:  # it finished first
                     break
                 _hold(file.exists(), "an iterative method must save its state")
-                with _refused("a checkpoint of other settings", InputError, "other data or settings"):
+                with _refused("a checkpoint of other settings", InputError, "different data or settings"):
                     fit(aligner=self.aligner.set_params(seed=99))
             resumed = fit() if killed is None else killed
             _hold(not file.exists(), "the checkpoint of a finished run is left behind")
-        self._same(resumed, self.alignment, "a resumed run gives other numbers than an unbroken one")
+        self._same(resumed, self.alignment, "a resumed run gives different numbers from an uninterrupted one")
 
     def finds_a_rotation(self) -> None:
         """All words on both sides, hardly any noise, every pair right; unsupervised methods get no pairs."""
         src, tgt, pairs = planted_rotation(400, 16)
         share = precision(self._fit(src, tgt, pairs[:250]), src, tgt, pairs[250:])
-        _hold(share > 0.97, f"only {share:.1%} of unseen words are translated right after a planted rotation")
+        _hold(share > 0.97, f"only {share:.1%} of unseen words are translated correctly after a planted rotation")
 
     def _fit(
         self, src: Any, tgt: Any, pairs: Any, aligner: Aligner | None = None, checkpoint: Path | None = None
     ) -> Alignment:
         aligner = aligner or self.aligner
-        given = None if aligner.method.supervision == "unsupervised" else pairs
-        return aligner.fit(src, tgt, given, checkpoint=checkpoint)
+        supervision = None if aligner.method.supervision == "unsupervised" else pairs
+        return aligner.fit(src, tgt, supervision, checkpoint=checkpoint)
 
     def _sides(self) -> list[tuple[Literal["src", "tgt"], Space]]:
         return [("src", self.src), ("tgt", self.tgt)]
@@ -281,7 +293,7 @@ def _close(one: FloatMatrix, other: npt.NDArray[Any], tolerance: float, sentence
 
 @contextlib.contextmanager
 def _refused(what: str, kind: type[Exception], words: str = "") -> Iterator[None]:
-    """The block must raise an error of this kind whose text holds these words."""
+    """The block must raise an error of this kind whose text contains these words."""
     try:
         yield
     except kind as error:
@@ -295,13 +307,13 @@ class _Killed(Exception):
 
 
 def _killed_after(saves: int, fit: Callable[[], Alignment]) -> Alignment | None:
-    """Fit, and stop at that save of the run's own state; the result if there were fewer."""
+    """Fit, and stop at this save of the run's own state; returns the result if there were fewer saves."""
     save, left = Checkpoint.save, saves
 
     def save_and_stop(self: Checkpoint, *args: Any) -> None:
         nonlocal left
         save(self, *args)
-        if self._path is not None:  # else it is of a method that another one begins with, and keeps nothing
+        if self._path is not None:  # else it belongs to a method that this one starts from, and saves nothing
             left -= 1
             if not left:
                 raise _Killed

@@ -15,12 +15,12 @@ from typing import Any
 from isoglot.errors import ConfigError, MissingExtraError
 from isoglot.progress import Progress
 
-#: Below so many multiplications a step, one thread is quicker than several that wait for each other.
+#: Below this many multiplications per step, one thread is faster than several that wait for each other.
 SMALL = 50_000_000
 
 
 def available_threads(threads: int | None) -> int:
-    """The asked number of threads, or as many as this process may use."""
+    """The requested number of threads, or as many as this process may use."""
     if threads is None:
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else os.cpu_count() or 1
@@ -30,13 +30,13 @@ def available_threads(threads: int | None) -> int:
 
 
 def limit_blas() -> Any:
-    """A context in which BLAS (and no OpenMP library) uses one thread a caller."""
+    """A context in which BLAS (and no OpenMP library) uses one thread per caller."""
     return _blas().limit(limits=1, user_api="blas")
 
 
 @functools.cache
 def _blas() -> Any:
-    """Found once: looking for libraries takes longer than a small search. NumPy's, the one that counts, is loaded."""
+    """Made once: looking for libraries takes longer than a small search. NumPy's, the one that matters, is loaded."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -53,8 +53,8 @@ def run_blocks(
 ) -> None:
     """Call `work(worker, begin, end)` for every block of `size` of the n rows.
 
-    Blocks do not depend on the number of threads and each worker meets its blocks in rising order, which is what
-    makes results the same for any number of threads. Progress is reported from the calling thread.
+    Blocks do not depend on the number of threads and each worker gets its blocks in ascending order, so results are
+    the same for any number of threads. Progress is reported from the calling thread.
     """
     starts = range(0, n, size)
     threads = min(threads, max(1, len(starts)))

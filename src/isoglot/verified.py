@@ -1,9 +1,9 @@
-"""Files of a cache that must still be what was written: a digest of each, and when it was last compared.
+"""Cache files that must not have changed since they were written: a digest of each, and when it was last checked.
 
-While size, times and inode of a file are those of the last comparison, nothing is hashed; otherwise all of it is, and
-the record is renewed if the digest fits. What changes a file through the file system changes its ctime, which programs
+While a file's size, times and inode are those of the last check, nothing is hashed; otherwise the whole file is, and
+the record is renewed if the digest matches. Any change through the file system changes the ctime, which programs
 cannot set, so a changed byte is noticed even if the modification time was restored. A change beneath the file system
-(a bit that rots on the disk) is noticed only once something else touches the file.
+(bit rot) is noticed only once something else touches the file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from isoglot.files import atomic_path, sha256_of_file
 from isoglot.manifests import TensorFile, read_json_object
 from isoglot.progress import Progress, silent
 
-# A file that is changed twice within the clock's step keeps its times: do not trust times as fresh as this.
+# A file that is changed twice within one clock tick keeps its times: do not trust times as recent as this.
 _FRESH_NS = 20_000_000
 
 
@@ -34,7 +34,7 @@ def seal(record: Path, files: Iterable[Path]) -> None:
 
 
 def find_damage(record: Path, progress: Progress = silent) -> list[str] | None:
-    """Names of the files that are not as they were sealed; None if there is no such record.
+    """Names of the files that changed since they were sealed; None if there is no such record.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -70,7 +70,7 @@ def find_damage(record: Path, progress: Progress = silent) -> list[str] | None:
 
 
 def keep_vectors(path: Path, vectors: npt.NDArray[np.float32], facts: Mapping[str, str] = {}) -> None:
-    """Write a matrix with its digest, atomically, and what else is to be known of it."""
+    """Write a matrix with its digest and these facts about it, atomically."""
     from safetensors.numpy import save_file
 
     vectors = np.ascontiguousarray(vectors)
@@ -79,18 +79,18 @@ def keep_vectors(path: Path, vectors: npt.NDArray[np.float32], facts: Mapping[st
 
 
 def kept_vectors(path: Path) -> tuple[npt.NDArray[np.float32], Mapping[str, str]] | None:
-    """What `keep_vectors` wrote; None if it is absent or not as it was written."""
+    """What `keep_vectors` wrote; None if it is missing or has changed."""
     try:
         file = TensorFile.read(path)
         vectors = file.take("vectors")
     except InputError:
         return None
-    # Every time: hashing takes a small part of the time of making them, and of reading from disk.
+    # Every time: hashing is cheap beside making them, or reading them from disk.
     return (vectors, file.metadata) if digest_of_array(vectors) == file.metadata.get("sha256") else None
 
 
 def digest_of_array(array: npt.NDArray[Any]) -> str:
-    """Of shape, type and bytes of a contiguous array, to keep with it.
+    """A digest of shape, type and bytes of a contiguous array, to be stored with it.
 
     >>> digest_of_array(np.zeros((2, 3))) == digest_of_array(np.zeros((3, 2)))
     False
@@ -112,7 +112,7 @@ def unchanged(stat: list[int], known: object, checked: int) -> bool:
 
 
 def _checked(file: Path, progress: Progress = silent) -> dict[str, Any]:
-    # The times are those from before: a change while we hash must not go unnoticed.
+    # The times from before hashing: a change while we hash must not go unnoticed.
     stat = stat_of(file)
     return {"sha256": sha256_of_file(file, progress), "stat": stat, "checked": time.time_ns()}
 

@@ -155,7 +155,7 @@ def test_entry_points_are_in_the_table(module, monkeypatch):
     ]
     monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == "isoglot.aligners" else [])
     monkeypatch.setattr(METHODS, "_complete", False)
-    with pytest.warns(UserWarning, match="left out") as warned:
+    with pytest.warns(UserWarning, match="is skipped") as warned:
         assert aligner("outside-shift").method.name == "outside-shift"
     assert sorted(str(one.message).split("'")[1] for one in warned) == ["gone", "no-row"]
     assert not {"no-row", "gone"} & set(methods())

@@ -109,7 +109,7 @@ def test_a_catalogue_is_what_its_files_say(tmp_path: Path) -> None:
         ("[entry.", "[entri.", "no setting 'entri'"),
         ('["box"]', '["bax"]', "unknown artefact 'bax'; did you mean 'box'"),
         ('kind = "vectors"', 'kind = "vector"', "unknown kind 'vector'; did you mean 'vectors'"),
-        ('"few words"', "3", "description takes a text, not 3"),
+        ('"few words"', "3", "description takes a string, not 3"),
         ('[entry."vectors/xx"]', '[[family]]\nname = "a/{src}"\nabout = "a"\nhome = "b"', "a/{src} has no setting"),
     ],
 )

@@ -38,9 +38,6 @@ def isoglot(command, tmp_path_factory):
 @pytest.fixture(scope="session")
 def aligned(isoglot, languages) -> Path:
     """An aligned folder made by the program."""
-    done = isoglot(
-        "align", "north.vec", "south.vec", "-l", "north-south.txt", "-o", "out",
-        "--src-lang", "north", "--tgt-lang", "south", cwd=languages,
-    )  # fmt: skip
+    done = isoglot("align", "north=north.vec", "south=south.vec", "-l", "north-south.txt", "-o", "out", cwd=languages)
     assert done.returncode == 0, done.stderr
     return languages / "out"

@@ -6,10 +6,9 @@ import json
 
 import numpy as np
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from isoglot.cli.audit import audit
+from isoglot.cli.app import app
 from isoglot.encoders import WordVectors, parse_layers
 from isoglot.errors import ConfigError, FormatError, InputError
 
@@ -19,7 +18,7 @@ DIM, DEPTH = 12, 1
 class FakeEncoder:
     """Layer 0 is noise, layer 1 knows that a17 and b17 mean the same."""
 
-    def __init__(self, name, *, layer, cache, progress):
+    def __init__(self, name, *, layer, cache, progress, **_):
         self.name = name
         self.layers = parse_layers(layer, DEPTH)
         self.dim = DIM * (DEPTH + 1)
@@ -45,21 +44,18 @@ def run(monkeypatch, tmp_path):
     monkeypatch.setattr("isoglot.encoders.Encoder", FakeEncoder)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    app = typer.Typer()
-    app.command("audit")(audit)
     random = np.random.default_rng(0)
     lines = [random.choice(500, 5, replace=False).tolist() for _ in range(40)]
     for side, lang in (("a", "en"), ("b", "de")):
         content = [" ".join(f"{side}{meaning}" for meaning in line) for line in lines]
         (tmp_path / f"text.{lang}.txt").write_text("\n".join([*content[:20], "", *content[20:]]) + "\n", "utf-8")
-    return lambda *args: CliRunner().invoke(app, [*map(str, args)])
+    return lambda *args: CliRunner().invoke(app, ["audit", *map(str, args)])
 
 
-FILES = ("--encoder", "fake", "--parallel", "text.en.txt", "text.de.txt", "--segmenter", "spaces")
+FILES = ("text.en.txt", "text.de.txt", "--encoder", "fake", "--segmenter", "spaces")
 
 
 def test_the_command_prints_a_row_a_layer_and_the_verdict_and_writes_both_files(run, tmp_path):
-    pytest.importorskip("plotly")
     done = run(*FILES, "-o", "out")
     assert done.exit_code == 0, done.output
     assert "fake, en to de: cross-lingual as it is" in done.stdout
@@ -72,11 +68,10 @@ def test_the_command_prints_a_row_a_layer_and_the_verdict_and_writes_both_files(
 
 
 def test_json_links_and_plain_arguments(run, tmp_path):
-    pytest.importorskip("plotly")
     every = " ".join(f"{i}-{i}" for i in range(1, 6))
     (tmp_path / "gold.txt").write_text("".join("\n" if i == 20 else f"{every}\n" for i in range(41)), "utf-8")
     done = run(
-        "text.en.txt", "text.de.txt", "--encoder", "fake", "--segmenter", "spaces,spaces", "--links", "gold.txt",
+        "text.en.txt", "text.de.txt", "--encoder", "fake", "--segmenter", "spaces", "--gold", "gold.txt",
         "--base", "1", "--json", "--limit", "30", "--seed", "4",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
@@ -89,12 +84,11 @@ def test_json_links_and_plain_arguments(run, tmp_path):
 def test_mistakes_are_told(run, tmp_path):
     (tmp_path / "short.de.txt").write_text("b1 b2\n", "utf-8")
     cases = [
-        (("--encoder", "fake", "--parallel", "text.en.txt", "short.de.txt"), FormatError, "1 lines, but text.en.txt"),
-        (("--encoder", "fake", "--parallel", "text.en.txt"), ConfigError, "give two files, not 1"),
-        (("--encoder", "fake"), ConfigError, "give two files, not 0"),
-        (("--encoder", "fake", "--parallel", "lexicon/en-fr"), ConfigError, "give two files, not 1"),
-        ((*FILES, "--links", "gold.txt"), ConfigError, "--links and --base go together"),
-        ((*FILES[:-1], "icu,icu,icu"), ConfigError, "one segmenter a side"),
+        (("text.en.txt", "short.de.txt", "--encoder", "fake"), FormatError, "1 lines, but text.en.txt"),
+        (("text.en.txt", "--encoder", "fake"), ConfigError, "give two files, not 1"),
+        (("lexicon/en-fr", "--encoder", "fake"), ConfigError, "give two files, not 1"),
+        ((*FILES, "--gold", "gold.txt"), ConfigError, "--gold and --base go together"),
+        ((*FILES, "--segmenter", "icu"), ConfigError, "two segmenters"),
         ((*FILES[:-1], "nonsense"), ConfigError, "unknown segmenter"),
         ((*FILES, "--limit", "5"), InputError, "too few for an audit"),
     ]

@@ -44,7 +44,7 @@ def test_align_leaves_a_readable_folder_with_figures(aligned):
 def test_align_json_is_one_document(isoglot, languages, tmp_path):
     done = isoglot(
         "align", "north.vec", "south.vec", "-l", "north-south.txt", "-m", "least-squares", "--set", "ridge=0.5",
-        "--held-out", 100, "--seeds", 200, "-o", tmp_path / "out", "--json", cwd=languages,
+        "--held-out", 100, "--pairs", 200, "-o", tmp_path / "out", "--json", cwd=languages,
     )  # fmt: skip
     document = only_json(done)
     assert document["settings"]["ridge"] == 0.5
@@ -57,8 +57,7 @@ def test_align_json_is_one_document(isoglot, languages, tmp_path):
 
 def test_the_same_command_gives_the_same_vectors(isoglot, languages, tmp_path, aligned):
     done = isoglot(
-        "align", "north.vec", "south.vec", "-l", "north-south.txt", "-o", tmp_path / "again",
-        "--src-lang", "north", "--tgt-lang", "south", cwd=languages,
+        "align", "north=north.vec", "south=south.vec", "-l", "north-south.txt", "-o", tmp_path / "again", cwd=languages,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for name in ("north", "south"):
@@ -118,22 +117,22 @@ def test_induced_lexicon(isoglot, aligned, languages, tmp_path):
 
 
 def test_evaluate_and_compare(isoglot, aligned, languages, tmp_path):
-    done = isoglot("align", "north.vec", "south.vec", "-m", "identity", "-l", "north-south.txt", "-o", tmp_path / "raw",
-                   "--src-lang", "north", "--tgt-lang", "south", cwd=languages)  # fmt: skip
+    done = isoglot("align", "north=north.vec", "south=south.vec", "-m", "identity", "-l", "north-south.txt",
+                   "-o", tmp_path / "raw", cwd=languages)  # fmt: skip
     assert done.returncode == 0, done.stderr
     per_word = tmp_path / "words.jsonl"
     document = only_json(
-        isoglot("evaluate", "bli", aligned, "-l", languages / "north-south.txt", "--against", tmp_path / "raw",
-                "--per-word", per_word, "--json")
+        isoglot("evaluate", "bli", aligned, "--test", languages / "north-south.txt", "--against", tmp_path / "raw",
+                "--per-item", per_word, "--json")
     )  # fmt: skip
     assert document["results"][0]["value"] > document["against"]["results"][0]["value"]
     assert document["against"]["paired_test"]["p_value"] < 0.01
     assert len(per_word.read_text("utf-8").splitlines()) == document["results"][0]["n"]
     removed = only_json(
-        isoglot("evaluate", "bli", aligned, "-l", languages / "north-south.txt", "--identical", "remove", "--json")
+        isoglot("evaluate", "bli", aligned, "--test", languages / "north-south.txt", "--without-identical", "--json")
     )
     assert removed["results"][0]["n"] < document["results"][0]["n"]
-    assert isoglot("evaluate", "bli", aligned, "-l", languages / "north-south.txt").stdout.count("P@1 ") == 2
+    assert isoglot("evaluate", "bli", aligned, "--test", languages / "north-south.txt").stdout.count("P@1, csls") == 1
 
 
 def test_info_convert_export(isoglot, aligned, languages, tmp_path):
@@ -142,7 +141,7 @@ def test_info_convert_export(isoglot, aligned, languages, tmp_path):
     assert only_json(isoglot("info", aligned, "--json"))["kind"] == "aligned spaces"
     assert "dimensions" in isoglot("info", languages / "north.vec").stdout
     done = isoglot(
-        "convert", languages / "north.vec", tmp_path / "n.safetensors", "--limit", 100, "--normalise", "unit"
+        "convert", languages / "north.vec", "-o", tmp_path / "n.safetensors", "--limit", 100, "--normalise", "unit"
     )
     assert done.returncode == 0, done.stderr
     small = Space.load(tmp_path / "n.safetensors")
@@ -194,13 +193,13 @@ def mistakes(languages, tmp_path):
         (["{L}/north.vec", "{L}/south.vec", "-l", "other.txt"], "pairs"),
         (["{L}/north.vec", "{L}/south.vec", "-l", "missing.txt"], "no such file"),
         (["{L}/north.vec", "{L}/south.vec", "-l", "empty.vec"], "empty"),
-        (["{L}/north.vec", "{L}/south.vec"], "--lexicon"),
+        (["{L}/north.vec", "{L}/south.vec", "-m", "procrustes"], "--lexicon"),
         (["{L}/north.vec", "{L}/south.vec", "-l", "{L}/north-south.txt", "-m", "procrustis"], "did you mean"),
         (["{L}/north.vec", "{L}/south.vec", "-l", "{L}/north-south.txt", "--set", "seeed=3"], "did you mean"),
         (["{L}/north.vec", "{L}/south.vec", "-l", "{L}/north-south.txt", "--set", "seed=x"], "takes int"),
         (["{L}/north.vec", "{L}/south.vec", "-l", "{L}/north-south.txt", "--normalise", "center"], "did you mean"),
         (["{L}/north.vec", "{L}/south.vec", "-l", "{L}/north-south.txt", "--score", "cosin"], "did you mean"),
-        (["{L}/north.vec", "{L}/south.vec", "-l", "{L}/north-south.txt", "--seeds", "9999", "--held-out", "5"], "only"),
+        (["{L}/north.vec", "{L}/south.vec", "-l", "{L}/north-south.txt", "--pairs", "9999", "--held-out", "5"], "only"),
         (["folder", "{L}/south.vec", "-l", "{L}/north-south.txt"], "folder"),
     ],
 )

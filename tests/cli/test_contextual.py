@@ -313,7 +313,6 @@ def gold_folder(here, parallel):
 
 def test_reproduce_word_alignment(run, here, gold_folder, monkeypatch):
     pytest.importorskip("thot")
-    pytest.importorskip("plotly")
     command = ("reproduce", "word-alignment", "gold", "--base", 1, "-e", "E", "--no-align", "-o", "out")
     done = run(*command)
     assert "nosu F1" in done.stdout
@@ -411,7 +410,7 @@ def test_bad_texts_encoders_and_layers_are_one_line(fail, here, command):
     ("args", "message"),
     [
         ((*EXTRACT, "--word-method", "psychic"), "unknown word alignment 'psychic'; choose one of: intersection"),
-        ((*EXTRACT, "--word-set", "null"), "a setting is given as key=value, not 'null'"),
+        ((*EXTRACT, "--word-set", "null"), "a setting must be key=value, not 'null'"),
         ((*EXTRACT, "--word-set", "nul=1"), "itermax has no setting 'nul'; did you mean 'null'?"),
         ((*EXTRACT, "--word-set", "null=high"), "null of itermax takes a number, not 'high'"),
         ((*EXTRACT, "--links", "links.pharaoh"), "--links needs --base; say whether its words count from 0 or from 1"),
@@ -440,7 +439,7 @@ def test_bad_texts_encoders_and_layers_are_one_line(fail, here, command):
         ((*WORDALIGN[:-1], "north.txt/out"), "north.txt is not a folder"),
         ((*TATOEBA, "--score", "luck"), "--score: unknown score 'luck'; one of: cosine, margin, csls"),
         ((*TATOEBA, "--per-item", "north.txt/items"), "north.txt is not a folder"),
-        (("evaluate", "cbli", "nowhere"), "nowhere: no such folder; name a folder written by"),
+        (("evaluate", "cbli", "nowhere"), "nowhere: no such folder; give a folder written by"),
         (("evaluate", "cbli", "nowhere", "-m", "luck"), "unknown method 'luck'"),
         (("evaluate", "cbli", "x", "-m", "cca", "-a", "y"), "--alignment and --method exclude each other"),
         (

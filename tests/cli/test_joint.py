@@ -63,10 +63,10 @@ def test_one_text_becomes_vectors(isoglot, texts):
     assert not (texts / "dry.vec").exists()
     wrong = isoglot("vectors", "train", "north.txt", "-o", "dry.vec", cwd=texts)
     assert wrong.returncode == 2
-    assert "tells no language" in wrong.stderr
+    assert "cannot tell the language" in wrong.stderr
     wrong = isoglot("vectors", "train", "north=north.txt", "-o", "north.unknown", cwd=texts)
     assert wrong.returncode == 2
-    assert "which format" in wrong.stderr
+    assert "cannot tell the format" in wrong.stderr
     assert not (texts / "north.unknown.work").exists()
 
 
@@ -95,7 +95,7 @@ def test_the_current_folder_is_no_output(isoglot, texts, tmp_path):
         "joint", "train", f"north={texts / 'north.txt'}", f"south={texts / 'south.txt'}", "-o", ".", cwd=tmp_path
     )
     assert done.returncode == 2
-    assert "name a folder within it" in done.stderr
+    assert "give a folder inside it" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -77,7 +77,7 @@ def test_three_languages_through_a_pivot(isoglot, third, tmp_path):
         (["north.vec", "south.vec", "east.vec", "-l", "north-south.txt"], "two files"),
         (["north.vec", "south.vec", "--pivot", "north"], "LANGUAGE=FILE"),
         (["north=north.vec", "south=south.vec", "--pivot", "west"], "pivot"),
-        (["north=north.vec", "south=south.vec", "--pivot", "north"], "no lexicon between"),
+        (["north=north.vec", "east=east.vec", "--pivot", "north", "-l", "east-south=x.txt"], "named"),
         (["north=north.vec", "south=south.vec", "--pivot", "north", "-l", "x.txt"], "named"),
     ],
 )
@@ -87,3 +87,18 @@ def test_mistakes(isoglot, third, tmp_path, arguments, said):
     assert len(done.stderr.strip().splitlines()) == 1
     assert said in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_languages_through_a_pivot_are_tested_on_lexicons_of_their_own(isoglot, third, tmp_path):
+    done = isoglot(
+        "align", "north=north.vec", "south=south.vec", "east=east.vec", "--pivot", "north",
+        "-l", "north-south=north-south.txt", "-l", "north-east=north-east.txt",
+        "--test", "north-south=north-south.txt", "--test", "south-east=south-east.txt", "-o", tmp_path / "out",
+        "--json", cwd=third,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    pairs = {(row["source"], row["target"]): row for row in json.loads(done.stdout)["pairs"]}
+    # The whole lexicon is tested on where one is named for it, and a tenth of it is held out where none is.
+    assert pairs["north", "south"]["results"][0]["n"] > 5 * pairs["north", "east"]["results"][0]["n"]
+    assert pairs["south", "east"]["results"][0]["value"] > 0.9
+    assert pairs["south", "east"]["direct"] is None

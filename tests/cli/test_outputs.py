@@ -30,7 +30,7 @@ COMMANDS = [
     ("out", ("reproduce", "word-alignment", "texts", "--base", "0", "-e", "encoder", "-o", "out")),
     ("out", ("reproduce", "rfeval", "texts", "-e", "encoder", "-o", "out")),
     ("out", ("reproduce", "finetune", "-e", "encoder", "-o", "out")),
-    ("out.vec", ("convert", "north.vec", "out.vec")),
+    ("out.vec", ("convert", "north.vec", "-o", "out.vec")),
     ("out.conll", ("project", "names.conll", *_SIDES, "--links", "links", "--base", "0", "-o", "out.conll")),
 ]
 #: Too slow for every day, though they write in the same way.

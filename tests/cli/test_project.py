@@ -7,11 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-import typer
 
 import isoglot.cli
 import isoglot.encoders
-from isoglot.cli.project import project
 from isoglot.encoders import WordVectors
 from isoglot.text import read_conll
 
@@ -43,12 +41,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    """Run the program with this command alone, in this process; returns code, standard output and error."""
-    app = typer.Typer(pretty_exceptions_enable=False)
-    app.command("project")(project)
-    # With a callback the only command keeps its name.
-    app.callback()(lambda: None)
-    monkeypatch.setattr(isoglot.cli, "app", app)
+    """Run the program in this process; returns code, standard output and error."""
     monkeypatch.setenv("COLUMNS", "160")
 
     def call(*args: object) -> tuple[int, str, str]:
@@ -111,7 +104,7 @@ def test_links_from_an_encoder(run, folder, monkeypatch):
     monkeypatch.setattr(isoglot.encoders, "Encoder", DictionaryEncoder)
     monkeypatch.setattr("isoglot.wordalign.linking.SHARD", 1)
     code, _, err = run("en.conll", "en.txt", "de.txt", "--encoder", "some-model", "--layer", 8,
-                       "--method", "intersection")  # fmt: skip
+                       "--word-method", "intersection")  # fmt: skip
     assert code == 0, err
     assert DictionaryEncoder.asked == {"name": "some-model", "layer": "8"}
     first, second = read_conll(folder / "de.txt.conll")
@@ -166,12 +159,12 @@ def test_packed_files_and_the_prefix_of_wikiann(run, folder):
         ({"en.conll": LABELS.replace("visits O", "visits VERB")}, ["--scheme", "bio"], "en.conll:4: the label 'VERB'"),
         ({"en-de.txt": "\n\n"}, ["--min-coverage", "1"], "none of 2 sentences"),
         ({}, ["--column", "4"], "en.conll:4: no column 4"),
-        ({}, ["--scheme", "bioo"], "unknown scheme"),
+        ({}, ["--scheme", "bioo"], "did you mean 'bio'"),
         ({}, ["--outside", "B-X"], "outside"),
         ({}, ["-o", "de.txt"], "de.txt: the output would replace an input"),
         ({}, ["-o", "."], "is a folder"),
-        ({}, ["--encoder", "x"], "not both"),
-        ({}, ["--layer", "8"], "go with --encoder"),
+        ({}, ["--encoder", "x"], "--encoder"),
+        ({}, ["--layer", "8"], "--layer has no effect"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_line_exit_2_and_nothing_written(run, folder, files, options, said):
@@ -190,11 +183,11 @@ def test_mistakes_are_one_line_exit_2_and_nothing_written(run, folder, files, op
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "nothing links the words; give --links FILE --base 0, or --encoder NAME"),
+        ([], "--encoder"),
         (["--links", "en-de.txt"], "--base 0"),
         (["--links", "missing", "--base", "0"], "missing: no such file"),
-        (["--encoder", "x", "--base", "0"], "--base goes with --links"),
-        (["--encoder", "x", "--method", "itermux"], "did you mean 'itermax'"),
+        (["--encoder", "x", "--base", "0"], "--base has no effect without --links"),
+        (["--encoder", "x", "--word-method", "itermux"], "did you mean 'itermax'"),
         (["--encoder", "./no-model"], "no such folder"),
     ],
 )

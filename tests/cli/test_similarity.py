@@ -115,7 +115,7 @@ def test_one_language_of_a_folder(run):
     found = json.loads(run("en.tsv", "aligned", "--from", "en", "--to", "en", "--json"))["results"]
     assert values(found) == wanted
     assert found[0]["protocol"]["languages"] == ["en"]
-    folded = json.loads(run("en.tsv", "aligned", "--from", "de", "--to", "de", "--fold-case", "--json"))["results"]
+    folded = json.loads(run("en.tsv", "aligned", "--from", "de", "--to", "de", "--lower", "--json"))["results"]
     assert folded[0]["protocol"]["languages"] == ["de"]
     assert folded[0]["n"] == found[0]["n"]
 
@@ -127,7 +127,7 @@ def test_words_of_an_encoder(run, here, tiny, tiny_folder, parallel):
     wanted = similarity(pairs, encode_words(tiny, words))
     found = json.loads(run("north.csv", "--encoder", tiny_folder, "--json"))["results"]
     assert values(found) == pytest.approx(values(wanted), abs=1e-4)
-    two = run("north.csv", "-e", tiny_folder, "--src-lang", "north", "--tgt-lang", "south", "--layer", "1", "--json")
+    two = run("north.csv", "-e", tiny_folder, "--from", "north", "--to", "south", "--layer", "1", "--json")
     assert json.loads(two)["results"][0]["protocol"]["languages"] == ["north", "south"]
 
 
@@ -151,7 +151,7 @@ def test_words_of_an_encoder(run, here, tiny, tiny_folder, parallel):
         (("simlex-999",), "give either vectors or --encoder"),
         (("simlex-999", "en.vec", "-e", "x"), "give either vectors or --encoder"),
         (("simlex-999", *["en.vec"] * 3), "give one file of vectors, or two for pairs across languages, not 3"),
-        (("simlex-999", "en.vec", "--from", "en"), "--from and --to are for a folder of aligned languages"),
+        (("simlex-999", "en.vec", "--from", "en"), "--from has no effect with files of vectors"),
         (("simlex-999", "aligned", "--from", "fr"), "no language 'fr' here; there are: en, de"),
         (("simlex-999", "de.vec", "--missing", "nan"), "missing: must be a number, not nan"),
         (("simlex-999", "de.vec"), "none of the 999 pairs (old - new, "),

@@ -1,4 +1,4 @@
-"""`isoglot static-align` as a user meets it."""
+"""`isoglot align --pivot` without lexicons, as a user meets it."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ def static(tmp_path_factory):
 def run(command, static, monkeypatch):
     monkeypatch.chdir(static)
     monkeypatch.setenv("COLUMNS", "160")  # narrow terminals fold what is looked for
-    return lambda *args: command("static-align", *args)
+    return lambda *args: command("align", *args)
 
 
 def test_a_distilled_folder_becomes_an_aligned_one(run, command, static):
-    code, out, err = run("static", "--pivot", "en", "--lexicon", "en-fr=en-fr.txt", "-o", "out")
+    code, out, err = run("static", "--pivot", "en", "--test", "en-fr=en-fr.txt", "-o", "out")
     assert code == 0, err
     assert "as it was" in out
     assert "fr: kept as it was: semantic " in err
     assert "written to out" in err
     assert len(Space.load(static / "out" / "fr.safetensors")) == 300
     assert not (static / "out.work").exists()
-    code, out, err = command("evaluate", "bli", "out", "-l", "en-fr.txt", "--from", "en", "--to", "fr", "--json")
+    code, out, err = command("evaluate", "bli", "out", "--test", "en-fr.txt", "--from", "en", "--to", "fr", "--json")
     assert code == 0, err
     assert json.loads(out)["results"][0]["value"] > 0.9
 
@@ -78,7 +78,7 @@ def test_named_files_other_vectors_and_json(run, static):
         (["nowhere", "--pivot", "en"], "nowhere: no such folder"),
         (["en-fr.txt", "--pivot", "en"], "is a file, not a folder"),
         (["static", "--pivot", "es"], "the pivot 'es' is not among the languages; one of: en, fr"),
-        (["en=static/en.safetensors", "fr", "--pivot", "en"], "given as LANGUAGE=FILE, not 'fr'"),
+        (["en=static/en.safetensors", "fr", "--pivot", "en"], "must be LANGUAGE=FILE, not 'fr'"),
         (["en=a", "en=b", "--pivot", "en"], "en is given twice"),
         (["en=a.vec", "fr=b.vec", "--pivot", "en"], "a.vec: no such file"),
         (["static", "--pivot", "en", "--induce", "cognate"], "did you mean 'cognates'?"),
@@ -86,7 +86,7 @@ def test_named_files_other_vectors_and_json(run, static):
         (["static", "--pivot", "en", "--method", "vecmop"], "did you mean 'vecmap'?"),
         (["static", "--pivot", "en", "--set", "whitn=no"], "did you mean 'whiten'?"),
         (["static", "--pivot", "en", "--criterion", "best"], "choose one of: semantic, structural"),
-        (["static", "--pivot", "en", "--lexicon", "en-de=en-fr.txt"], "the pairs are: en-fr"),
+        (["static", "--pivot", "en", "--test", "en-de=en-fr.txt"], "the pairs are: en-fr"),
         (["static", "--pivot", "en", "--from-vectors", "fr=static/fr.safetensors"], "missing for the pivot 'en'"),
     ],
 )
@@ -136,7 +136,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(run, static):
     files = ["en=static/en.safetensors", "fr=static/fr.safetensors", "de=de.safetensors"]
     arguments = [*files, "--pivot", "en", "--induce", "vecmap-unsupervised", "-m", "procrustes", "-o"]
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, "static-align", *arguments, "killed"],
+        [sys.executable, "-c", KILLED, "align", *arguments, "killed"],
         cwd=static, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == -signal.SIGKILL, done.stderr

@@ -79,7 +79,7 @@ def test_static_vectors_by_option_and_by_recipe(command, here, tiny_folder):
     ("arguments", "message"),
     [
         (["--preset", "mini-mlm"], "the command: no parallel or other text is named; give --parallel or --text, or"),
-        (["--preset", "mini-mlm", "--text", "north.txt"], "--text: is given as LANGUAGE=FILE, not 'north.txt'"),
+        (["--preset", "mini-mlm", "--text", "north.txt"], "--text: must be LANGUAGE=FILE, not 'north.txt'"),
         (["--preset", "mini-mlm", "--text", "a=north.txt", "a=south.txt"], "--text: a is given twice; "),
         (["--preset", "mini-mlm", "--text", "a=missing.txt"], "missing.txt: "),
         (

@@ -1,4 +1,4 @@
-"""`isoglot wordalign --method ot` and `--picture`: the command end to end on a tiny encoder, and what it refuses."""
+"""`isoglot wordalign` with the method ot and `--picture`: end to end on a tiny encoder, and what it refuses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isoglot.cli.app import app
 from isoglot.wordalign import link_lines, link_text, pair_scores
 
 BOTH = ("north.txt", "south.txt")
-LANGUAGES = ("--src-lang", "north", "--tgt-lang", "south")
+NAMED = ("north=north.txt", "south=south.txt")
 #: Lines of the text that are blank on one side, counted from 1.
 BLANK = (1, 4)
 
@@ -70,20 +70,20 @@ def named(path, name):
 
 
 def test_ot_writes_the_links_of_the_plan(run, here, tiny, parallel):
-    run(*BOTH, "-e", "E", "-m", "ot", "-o", "links", "--scores")
+    run(*BOTH, "-e", "E", "--word-method", "ot", "-o", "links", "--scores")
     lines = (here / "links").read_text("utf-8").splitlines()
     assert len(lines) == 12
     assert [number for number, line in enumerate(lines, start=1) if not line] == list(BLANK)
     found = link_text((tiny, tiny), parallel.src[401:403], parallel.tgt[401:403], "ot")
     assert lines[1:3] == link_lines(found, base=0, scores=True)
     # A larger share is asked for: fewer links. A blur beyond all distances: none.
-    more = run(*BOTH, "-e", "E", "-m", "ot", "--word-set", "threshold=0.5").stdout.split()
-    assert set(run(*BOTH, "-e", "E", "-m", "ot", "--word-set", "threshold=1").stdout.split()) <= set(more)
-    assert not run(*BOTH, "-e", "E", "-m", "ot", "--word-set", "blur=1000").stdout.strip()
+    more = run(*BOTH, "-e", "E", "--word-method", "ot", "--set", "threshold=0.5").stdout.split()
+    assert set(run(*BOTH, "-e", "E", "--word-method", "ot", "--set", "threshold=1").stdout.split()) <= set(more)
+    assert not run(*BOTH, "-e", "E", "--word-method", "ot", "--set", "blur=1000").stdout.strip()
 
 
 def test_the_first_line_with_words_is_drawn(run, here, tiny, parallel):
-    done = run(*BOTH, "-e", "E", "-m", "ot", "--picture", "pair.svg", *LANGUAGES)
+    done = run(*NAMED, "-e", "E", "--word-method", "ot", "--picture", "pair.svg")
     assert "a picture of line 2: pair.svg" in done.stderr
     lines = done.stdout.splitlines()
     assert len(lines) == 12
@@ -118,14 +118,14 @@ def test_with_an_output_a_line_and_json(run, here, parallel):
 
 @pytest.mark.parametrize("method", ["match", "transport", "unbalanced-transport", "softmax", "ot"])
 def test_a_picture_changes_no_links(run, method):
-    plain = run(*BOTH, "-e", "E", "-m", method)
-    assert run(*BOTH, "-e", "E", "-m", method, "--picture", "pair.svg", "--line", 3).stdout == plain.stdout
+    plain = run(*BOTH, "-e", "E", "--word-method", method)
+    assert run(*BOTH, "-e", "E", "--word-method", method, "--picture", "pair.svg", "--line", 3).stdout == plain.stdout
     assert len(named("pair.svg", "link")) == len(plain.stdout.splitlines()[2].split())
     assert len(named("pair.svg", "scale")) == 1
 
 
 def test_statistical_models_have_no_scores_to_show(run, parallel):
-    done = run(*BOTH, "-m", "ibm1", "--picture", "pair.svg", "--line", 5)
+    done = run(*BOTH, "--word-method", "ibm1", "--picture", "pair.svg", "--line", 5)
     linked = done.stdout.splitlines()[4].split()
     assert len(named("pair.svg", "link")) == len(linked) > 0
     fills = [one.get("fill") for one in named("pair.svg", "cell")]
@@ -139,7 +139,7 @@ def test_statistical_models_have_no_scores_to_show(run, parallel):
 
 def test_an_existing_picture_is_replaced(run, here):
     (here / "pair.svg").write_text("old", "utf-8")
-    run(*BOTH, "-m", "ibm1", "--picture", "pair.svg")
+    run(*BOTH, "--word-method", "ibm1", "--picture", "pair.svg")
     assert (here / "pair.svg").read_text("utf-8").startswith("<svg ")
 
 
@@ -157,8 +157,8 @@ def test_an_existing_picture_is_replaced(run, here):
         (("--picture", "."), "pictures are written as .svg or .html"),
         (("--line", 3), "--line tells which line to draw: it needs --picture"),
         (("--picture", "out.svg", "-o", "out.svg"), "--picture and --output are the same file"),
-        (("-m", "ot", "--word-set", "null=0.4"), "ot has no setting 'null'; known settings: blur, threshold"),
-        (("-m", "ot", "--word-set", "blur=0"), "blur: must be above 0, not 0"),
+        (("--word-method", "ot", "--set", "null=0.4"), "ot has no setting 'null'; known settings: blur, threshold"),
+        (("--word-method", "ot", "--set", "blur=0"), "blur: must be above 0, not 0"),
     ],
 )
 def test_one_clear_line_for_what_cannot_be_done(fail, args, message):
@@ -177,4 +177,4 @@ def test_help_tells_of_it(run):
     text = run("--help").stdout
     assert "--picture" in text
     assert "--line" in text
-    assert "-m ot --pooling last --picture pair.svg --line 7" in text.split("Examples")[1]
+    assert "--word-method ot --pooling last --picture pair.svg --line 7" in text.split("Examples")[1]

@@ -18,7 +18,7 @@ def refused(message: str, *args: str) -> str:
     """What a command says whose library raises this."""
 
     def work(
-        seeds: int = typer.Option(5, "--seeds"),
+        pairs: int = typer.Option(5, "--pairs"),
         held_out: int = typer.Option(0, "--held-out"),
         lexicons: str = typer.Option("", "--lexicon", "-l"),
         lower: bool = typer.Option(True, "--lower/--no-lower"),
@@ -36,8 +36,8 @@ def refused(message: str, *args: str) -> str:
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ("lower `seeds`", "lower --seeds"),
-        ("lower `pairs`", "lower --seeds"),  # another name on the command line
+        ("lower `seeds`", "lower --pairs"),
+        ("lower `pairs`", "lower --pairs"),
         ("give `lexicon` or `lexicons`", "give --lexicon or --lexicon"),  # by its option or its parameter
         ("set `lower`", "set --lower"),
         ("`source` is empty", "SRC is empty"),
@@ -55,7 +55,7 @@ def test_a_real_command_says_its_options(command, monkeypatch, tmp_path):
 
     monkeypatch.setattr("isoglot.cli.inputs.open_lexicon", refuse)
     code, _, errors = command("align", "a.vec", "b.vec", "-l", "pairs.txt", "-o", tmp_path / "out")
-    assert (code, errors) == (2, "isoglot: only 9 pairs are left; lower --seeds or --held-out\n")
+    assert (code, errors) == (2, "isoglot: only 9 pairs are left; lower --pairs or --held-out\n")
 
 
 def test_outside_of_commands_names_stay(monkeypatch):

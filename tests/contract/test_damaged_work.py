@@ -163,7 +163,7 @@ def test_a_vocabulary_larger_than_its_vectors(tmp_path):
             member = tarfile.TarInfo(name)
             member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
-    with pytest.raises(FormatError, match=r"vocab\.bin is cut short, too large"):
+    with pytest.raises(FormatError, match=r"vocab\.bin is truncated, too large"):
         load_space(tmp_path / "x.tar", format="navec", cache=False)
 
 
@@ -230,8 +230,8 @@ def test_checkpoints_and_best_weights_are_sealed(tmp_path):
     assert latest_checkpoint(tmp_path / "c")[1] == {"step": 3, "losses": [0.5], "source": "\udcff"}
     state = json.loads((place / "state.json").read_text())
     (place / "state.json").write_text(json.dumps({**state, "losses": 3}))
-    with pytest.raises(IsoglotError, match=r"state\.json: is not what was written"):
+    with pytest.raises(IsoglotError, match=r"state\.json: is damaged"):
         latest_checkpoint(tmp_path / "c")
     save_tensors(tmp_path / "best.safetensors", {"a": torch.ones(2)})
-    with pytest.raises(FormatError, match=r"best\.safetensors: is not what was written"):
+    with pytest.raises(FormatError, match=r"best\.safetensors: is damaged"):
         BestWeights(None, None, None, tmp_path, None, (), None).put_back(Best(1, {}, "0" * 64))

@@ -268,7 +268,7 @@ def test_what_a_batch_lacks_is_said(one):
             one.loss(dataclasses.replace(whole, batch=bare))
     if "idf" in one.needs:
         sides = [dataclasses.replace(side, idf=None) for side in (bare.src, bare.tgt)]
-        with pytest.raises(InputError, match="inverse frequencies"):
+        with pytest.raises(InputError, match="inverse document frequencies"):
             one.loss(dataclasses.replace(whole, batch=PairBatch("", *sides)))
     if "start" in one.needs:
         with pytest.raises(InputError, match="start"):
@@ -335,7 +335,7 @@ def test_recipes_are_read():
         ("-1*l2", "weight"),
         ("inf*l2", "weight"),
         ("l2 + 2*l2", "more than once"),
-        ({}, "without objectives"),
+        ({}, "no objectives given"),
         ({"l2": "much"}, "l2: weight takes a number"),
         ({"l2": {"poling": "last"}}, "did you mean 'pooling'"),
     ],

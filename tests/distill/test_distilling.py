@@ -189,7 +189,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(tiny, north, tmp_path, monkeypatc
     calls, told = count_encodings(monkeypatch), []
     resumed = distill_text(tiny, north, settings, tmp_path, tell=told.append, threads=1)
     np.testing.assert_array_equal(resumed.vectors, unbroken.vectors)
-    assert "north resumes after" in told[0]
+    assert "north: resuming after" in told[0]
     whole = settings.epochs * -(-len(chosen_by_hand(north)) // 64)
     assert 0 < len(calls) <= (1 - share) * whole + 1
     # Finished, it is only reopened.
@@ -212,7 +212,7 @@ def test_a_killed_run_keeps_the_languages_that_were_done(tiny, north, south, tmp
     assert not (tmp_path / "out").exists()
     told = []
     done = distill_texts(tiny, [north, south], tmp_path / "out", QUICK, tell=told.append)
-    assert told[0].startswith("north was finished earlier")
+    assert told[0].startswith("north is already finished")
     for text in (north, south):
         np.testing.assert_array_equal(done[text.lang].space.vectors, distill_text(tiny, text, QUICK).vectors)
     assert not (tmp_path / "out.work").exists()
@@ -225,7 +225,7 @@ def test_the_state_of_other_settings_is_refused_before_anything_is_encoded(
     with pytest.raises(Killed):
         distill_texts(tiny, [south], tmp_path / "out", QUICK, progress=kill_at("south", 0.5))
     monkeypatch.setattr(Encoder, "words", None)
-    with pytest.raises(InputError, match="other data or settings"):
+    with pytest.raises(InputError, match="different data or settings"):
         distill_texts(tiny, [north, south], tmp_path / "out", dataclasses.replace(QUICK, seed=5))
 
 
@@ -289,9 +289,9 @@ def test_paragraphs_are_needed_where_they_are_asked_for(tiny, tmp_path, north):
     text = TextFile("north", path)
     told = []
     distill_text(tiny, text, QUICK, tell=told.append)
-    assert told == ["shuffled.txt has no paragraphs (no blank lines): sentences are chosen by their length alone"]
+    assert told == ["shuffled.txt has no paragraphs (no blank lines): sentences are chosen by length alone"]
     for wrong in ({"context": "paragraph"}, {"reads": "paragraph"}):
-        with pytest.raises(ConfigError, match="no blank line parts this text"):
+        with pytest.raises(ConfigError, match="this text has no blank lines"):
             distill_text(tiny, text, dataclasses.replace(QUICK, **wrong))
     distill_text(tiny, text, dataclasses.replace(MEAN, context="paragraph"))  # which an aggregate has no use for
 
@@ -305,7 +305,7 @@ def test_any_layers_and_their_dimensions(tiny_folder, north):
 
 def test_each_text_needs_a_language(tiny, north, tmp_path):
     for texts in ([], [north, north]):
-        with pytest.raises(ConfigError, match="a language of its own"):
+        with pytest.raises(ConfigError, match="a different language"):
             distill_texts(tiny, texts, tmp_path / "out", QUICK)
 
 

@@ -119,8 +119,8 @@ def test_the_same_text_is_read_once(tmp_path, monkeypatch):
     [
         ("", "the file is empty"),
         ("\n\n\n", "the file is empty"),
-        ("a b\nc d\n", "none of its 2 sentences is left: 2 have fewer than 3 words"),
-        ("a b c\n\nd e f\n", "2 stand in paragraphs of fewer than 2 sentences; lower `min_tokens`"),
+        ("a b\nc d\n", "none of 2 sentences can be used: 2 have fewer than 3 words"),
+        ("a b c\n\nd e f\n", "2 are in paragraphs of fewer than 2 sentences; lower `min_tokens`"),
     ],
 )
 def test_a_text_of_which_nothing_is_left(tmp_path, text, said):
@@ -137,7 +137,7 @@ def test_too_few_words(tmp_path):
 def test_a_damaged_folder_is_told(tmp_path):
     built(tmp_path, "a b c\nd e f\n")
     (tmp_path / "chosen" / "sentences.txt").write_text("cut", "utf-8")
-    with pytest.raises(InputError, match="remove it to start anew"):
+    with pytest.raises(InputError, match="delete it to start over"):
         Sentences.load(tmp_path / "chosen")
 
 
@@ -159,7 +159,7 @@ def test_missing_facts_are_told(tmp_path, name):
     built(tmp_path, "a b c\nd e f\n")
     marker = tmp_path / "chosen" / "sentences.json"
     marker.write_text(marker.read_text("utf-8").replace(f'"{name}"', '"other"'), "utf-8")
-    with pytest.raises(InputError, match=r"sentences.json is not complete; remove it"):
+    with pytest.raises(InputError, match=r"sentences.json is incomplete; delete it"):
         Sentences.load(tmp_path / "chosen")
 
 

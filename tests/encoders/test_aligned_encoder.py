@@ -253,14 +253,14 @@ def test_what_does_not_fit_together(aligned, taught):
 
 
 def test_folders_that_are_none_of_ours(aligned, tiny_folder, tmp_path):
-    with pytest.raises(FormatError, match="not an aligned encoder; name a folder written by"):
+    with pytest.raises(FormatError, match="not an aligned encoder; give a folder written by"):
         AlignedEncoder.load(tiny_folder)
     folder = tmp_path / "aligned"
     aligned().save(folder)
     marker = folder / "isoglot.json"
     content = json.loads(marker.read_text("utf-8"))
     marker.write_text(json.dumps({**content, "version": 99}), "utf-8")
-    with pytest.raises(FormatError, match="an aligned encoder in version 99"):
+    with pytest.raises(FormatError, match="an aligned encoder in format version 99"):
         AlignedEncoder.load(folder)
     del content["level"]
     marker.write_text(json.dumps(content), "utf-8")

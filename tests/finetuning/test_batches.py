@@ -177,19 +177,19 @@ def test_frequencies_stand_where_their_words_do(tokenizer):
 
 def test_what_does_not_fit_is_refused(tokenizer):
     words = [["klold", "sta"]]
-    with pytest.raises(InputError, match="sentence 2 of the batch: sentences come as lists of words"):
+    with pytest.raises(InputError, match="sentence 2 of the batch: sentences must be lists of words"):
         make_side(tokenizer, [["a"], "klold sta"], 96)
     with pytest.raises(ConfigError, match="leave no room"):
         make_side(tokenizer, words, 2)
     with pytest.raises(ShapeError, match="1 source and 2 target"):
         make_pair(tokenizer, words, words * 2, 96)
-    with pytest.raises(ShapeError, match="links of 2"):
+    with pytest.raises(ShapeError, match="links for 2"):
         make_pair(tokenizer, words, words, 96, links=[WordLinks()] * 2)
     with pytest.raises(InputError, match=r"north-south: sentence pair 1 .* the link 1-2 points past"):
         make_pair(tokenizer, words, words, 96, pair="north-south", links=[WordLinks({(1, 2)})])
     side = make_side(tokenizer, words, 96)
     one = torch.tensor([1])
-    with pytest.raises(InputError, match="none of 1"):
+    with pytest.raises(InputError, match="outside the batch of 1"):
         PairBatch("", side, side, (one, one, one))
     with pytest.raises(InputError, match="past the end"):
         PairBatch("", side, side, (one - 1, one, one + 1))

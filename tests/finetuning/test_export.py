@@ -106,10 +106,10 @@ def test_only_folders_of_ours_are_written_to(tmp_path):
     (tmp_path / RUN / ".links-tr-en-0123.pharaoh.x.part").write_text("")
     check_output(tmp_path)
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(InputError, match="holds other things and will not be overwritten; choose another"):
+    with pytest.raises(InputError, match="holds other files and will not be overwritten; choose another"):
         check_output(tmp_path)
     (tmp_path / RUN / "recipe.json").write_text("{}")
-    with pytest.raises(InputError, match="holds other things"):
+    with pytest.raises(InputError, match="holds other files"):
         check_output(tmp_path)
     (tmp_path / RUN / "recipe.json").write_text(json.dumps({"format": RUN_FORMAT}))
     check_output(tmp_path)
@@ -121,5 +121,5 @@ def test_a_missing_library_is_told_before(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "sentence_transformers.base.modules", None)
-    with pytest.raises(MissingExtraError, match=r"sentence-transformers \(6 or newer\).*isoglot\[training\]"):
+    with pytest.raises(MissingExtraError, match=r"sentence-transformers \(6 or newer\).*pip install .*\[training\]"):
         check_export()

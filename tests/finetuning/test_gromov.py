@@ -306,5 +306,5 @@ def test_bad_input_is_refused(structure):
         fused(X, X, mask, mask, structure=structure)
     with pytest.raises(ConfigError, match="steps"):
         fused(X, X, mask, mask, steps=0, structure=structure)
-    with pytest.raises(ConfigError, match="word_ot: structure must be 0 with a reach"):
+    with pytest.raises(ConfigError, match="word_ot: `structure` cannot be combined with `reach`"):
         WordOT(structure=structure, reach=2.0)

@@ -48,9 +48,9 @@ def test_text_that_is_none(tmp_path):
     (tmp_path / "blank.txt").write_text("\n \n")
     with pytest.raises(InputError, match=r"blank.txt: the file is empty"):
         open_text(tmp_path / "blank.txt", "en")
-    with pytest.raises(InputError, match="en: of 2 lines, 0 held out, none is left to learn from"):
+    with pytest.raises(InputError, match=r"en: no lines left to learn from \(2 in all, 0 held out\)"):
         open_text(["", " "], "en")
-    with pytest.raises(InputError, match="en: of 2 lines, 2 held out"):
+    with pytest.raises(InputError, match=r"en: .*\(2 in all, 2 held out\)"):
         open_text(["a", "b"], "en", held_out=2)
     with pytest.raises(ConfigError, match="limit: must be at least 1"):
         open_text(["a"], "en", limit=0)
@@ -106,7 +106,7 @@ def test_held_out_lines_come_whole(sampler):
 
 def test_a_language_has_one_text(tokenizer):
     text = open_text(["a b"], "en")
-    with pytest.raises(ConfigError, match="text: a language has two texts: en, en"):
+    with pytest.raises(ConfigError, match="text: more than one text for a language: en, en"):
         TextSampler([text, text], tokenizer, blocks=1, length=16)
 
 
@@ -142,5 +142,5 @@ def test_vectors_of_different_spaces_are_refused(spaces, tokenizer):
     other = {**spaces, "c": Space("c", ["x"], np.ones((1, 3)))}
     with pytest.raises(ShapeError, match="static: static vectors must have equal dimensions, not a 5, b 5, c 3"):
         WordSampler(other, tokenizer, words=16, max_length=12)
-    with pytest.raises(InputError, match="1 static vectors are too few"):
+    with pytest.raises(InputError, match="too few static vectors to learn from: 1"):
         WordSampler({"c": other["c"]}, tokenizer, words=16, max_length=12)

@@ -235,7 +235,7 @@ def test_masks_follow_the_generator(pair, tokenizer):
     assert len(first) == 2
     assert all(torch.equal(a.side.ids, b.side.ids) for a, b in zip(first, again, strict=True))
     assert not torch.equal(first[0].side.ids, other[0].side.ids)
-    with pytest.raises(InputError, match="no token for masks"):
+    with pytest.raises(InputError, match="no mask or padding token"):
         Vocabulary.of(transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer.backend_tokenizer))
 
 

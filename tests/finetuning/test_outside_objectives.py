@@ -61,7 +61,7 @@ def test_a_recipe_names_a_class_of_a_module_or_file(module):
         ({f"{module}:Pull": {"strenght": 1}}, "pull has no setting 'strenght'; did you mean 'strength'"),
         ({f"{module}:Pull": {"strength": 0}}, "pull: strength must be above 0"),
         (f"{module}:Pul", "did you mean 'Pull'"),
-        (f"{module}:dataclasses", "is no objective"),
+        (f"{module}:dataclasses", "not an objective"),
         ("no_such_module:Pull", "no_such_module"),
     ):
         with pytest.raises(ConfigError, match=complaint):

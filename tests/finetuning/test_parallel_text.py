@@ -207,7 +207,7 @@ def test_a_text_smaller_than_a_batch_is_a_batch(sampler):
 def test_texts_must_be_of_different_pairs(sampler):
     with pytest.raises(ConfigError, match="a-x, a-x"):
         sampler([numbered("a", 3), numbered("a", 4)], 2)
-    with pytest.raises(ConfigError, match="not of none"):
+    with pytest.raises(ConfigError, match="not none"):
         sampler([], 2)
 
 

@@ -179,7 +179,7 @@ def test_a_loss_that_is_no_number_keeps_its_lines_or_words(train, static, tmp_pa
 
     monkeypatch.setattr(made.network, "forward", spoil)
     drawn = next(one for one in made.sampler.draw(0) if one.batch.name == broken)
-    with pytest.raises(InputError, match=rf"the loss is nan in step 1 \({broken}\); its {key} are kept in "):
+    with pytest.raises(InputError, match=rf"the loss is nan in step 1 \({broken}\); its {key} are saved in "):
         made.run()
     kept = json.loads((tmp_path / "stopped.json").read_text())
     assert kept["batches"] == [{"pair": broken, key: list(drawn.texts[key])}]
@@ -210,13 +210,13 @@ def test_timing_counts_words_once(train, static, tmp_path):
     ("recipe", "dim", "changes", "message"),
     [
         ("mlm + static_mse", 7, {}, "static_mse: vectors of 7 dimensions, but the encoder has"),
-        ("mlm + static_dcca", 0, {}, "objectives: static_dcca needs static vectors; give `static`"),
-        ("mlm", 7, {}, "static: no objective takes static vectors; add static_dcca or static_mse"),
+        ("mlm + static_dcca", 0, {}, "objectives: static_dcca needs static vectors; set `static`"),
+        ("mlm", 7, {}, "static: no objective uses static vectors; add static_dcca or static_mse"),
         ("static_dcca", 7, {}, "text: no objective reads monolingual text; add mlm"),
-        ("mlm + tlm", 0, {}, "objectives: tlm needs parallel text; give `parallel`"),
+        ("mlm + tlm", 0, {}, "objectives: tlm needs parallel text; set `parallel`"),
         ("word_ot + mlm", 0, {}, "objectives: word_ot needs parallel text"),
-        ("mlm", 0, {"texts": ()}, "objectives: mlm needs text; give `text`"),
-        ("static_dcca", 7, {"texts": (), "choose": "mlm"}, "choose: there is no text"),
+        ("mlm", 0, {"texts": ()}, "objectives: mlm needs text; set `text`"),
+        ("static_dcca", 7, {"texts": (), "choose": "mlm"}, "choose: mlm needs held-out monolingual text"),
     ],
 )
 def test_what_does_not_fit_is_refused_before_training(train, static, tmp_path, recipe, dim, changes, message):

@@ -89,7 +89,7 @@ def test_a_killed_run_comes_to_the_same_bits(killed, whole, command, one_thread,
     monkeypatch.chdir(tmp_path)
     code, _, errors = command("train", "resume", moved, "--device", "cpu")
     assert code == 0, errors
-    assert f"note: resumes after step {2 * EVERY} of {STEPS}\n" in errors
+    assert f"note: resuming after step {2 * EVERY} of {STEPS}\n" in errors
     assert losses(moved) == losses(whole)
     assert (moved / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
     assert checkpoints(moved) == ["step-00000012", f"step-{STEPS:08d}"]
@@ -104,11 +104,11 @@ def test_the_checkpoint_before_serves_if_the_newest_is_damaged(killed, whole, co
     last = errors.splitlines()[-1]
     assert (code, output) == (2, "")
     assert last.startswith(f"isoglot: {place / 'tensors.safetensors'}: is not what was written")
-    assert last.endswith(f"; remove {place} to resume from the checkpoint before")
+    assert last.endswith(f"; remove {place} to resume from the previous checkpoint")
     shutil.rmtree(place)
     code, _, errors = command("train", "resume", folder, "--device", "cpu")
     assert code == 0, errors
-    assert f"note: resumes after step {int(before.removeprefix('step-'))} of {STEPS}\n" in errors
+    assert f"note: resuming after step {int(before.removeprefix('step-'))} of {STEPS}\n" in errors
     assert (folder / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
@@ -120,7 +120,7 @@ def test_another_text_or_setting_is_refused(killed, arguments, command, texts, t
     assert (code, output) == (2, "")
     assert errors.splitlines()[-1] == (
         f"isoglot: {folder / 'training'}: this folder holds a run with another batch (4, now 5) and another seed "
-        "(0, now 1); choose another output folder, or give what the run began with"
+        "(0, now 1); choose another output folder, or use what the run started with"
     )
     assert (folder / "training" / "recipe.json").read_bytes() == before
     text = (texts / "north.txt").read_bytes()

@@ -91,7 +91,7 @@ def test_a_new_encoder_that_was_killed_everywhere_comes_to_the_same_bits(
     assert not (folder / "model.safetensors").exists()
     code, _, errors = command("train", "resume", folder, "--device", "cpu")
     assert code == 0, errors
-    assert f"note: resumes after step 2 of {STEPS}\n" in errors
+    assert f"note: resuming after step 2 of {STEPS}\n" in errors
     code, _, errors = command(*arguments, tmp_path / "whole")
     assert code == 0, errors
     assert len(log(folder)) == STEPS

@@ -88,7 +88,7 @@ def last_norm(made):
     [
         ("sentence_contrastive + anchor", "the loss is nan"),
         # Transports do not even begin.
-        ("word_ot + anchor", "vectors of sentence pair 0 of the batch are not finite, or too long"),
+        ("word_ot + anchor", "vectors of sentence pair 0 of the batch are not finite, or too large"),
     ],
 )
 def test_a_loss_that_is_no_number_keeps_its_batch(trainer, tmp_path, recipe, what):
@@ -98,8 +98,8 @@ def test_a_loss_that_is_no_number_keeps_its_batch(trainer, tmp_path, recipe, wha
     with pytest.raises(InputError) as caught:
         made.run()
     assert str(caught.value) == (
-        f"{tmp_path}: {what} in step 1 (north-south); its sentences are kept in {tmp_path}/stopped.json; "
-        "look at them, or start again with a smaller learning rate"
+        f"{tmp_path}: {what} in step 1 (north-south); its sentences are saved in {tmp_path}/stopped.json; "
+        "inspect them, or start again with a lower `learning_rate`"
     )
     kept = json.loads((tmp_path / "stopped.json").read_text("utf-8"))
     assert (kept["step"], kept["what"]) == (1, what)
@@ -115,7 +115,7 @@ def test_a_loss_that_explodes_keeps_its_batch(trainer, tmp_path):
                 last_norm(made).mul_(1000)
 
     made = trainer("word_ot", tmp_path, steps=20, watch=spoil)
-    with pytest.raises(InputError, match=r"the loss is [\d.,e+]+, usually [\d.]+ in step 13 \(north-south\)"):
+    with pytest.raises(InputError, match=r"the loss is [\d.,e+]+, usually about [\d.]+ in step 13 \(north-south\)"):
         made.run()
     kept = json.loads((tmp_path / "stopped.json").read_text("utf-8"))
     assert kept["step"] == 13

@@ -55,7 +55,7 @@ def test_half_a_checkpoint_is_none(tmp_path, killed_name):
 @pytest.mark.parametrize("file", ["tensors.safetensors", "state.json"])
 @pytest.mark.parametrize("damage", ["cut", "gone"])
 def test_a_damaged_checkpoint_is_told_with_a_remedy(tmp_path, file, damage):
-    for step, remedy in ((1, "begin anew"), (2, "resume from the checkpoint before")):
+    for step, remedy in ((1, "start over"), (2, "resume from the previous checkpoint")):
         place = save_checkpoint(tmp_path, step, tensors(), {})
         content = (place / file).read_bytes()
         (place / file).unlink()
@@ -84,7 +84,7 @@ def test_a_full_disk_leaves_the_checkpoint_before(tmp_path, monkeypatch, error):
         raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
     monkeypatch.setattr(safetensors.torch, "save_file", full)
-    message = "cannot be written: No space left on device; make room and resume the run: the checkpoint before is still"
+    message = "cannot be written: No space left on device; free some disk space and resume: the previous checkpoint is"
     with pytest.raises(InputError, match=f"step-00000002: {message}"):
         save_checkpoint(tmp_path, 2, tensors(2.0), {})
     with pytest.raises(InputError, match=f"best.safetensors: {message}"):
@@ -99,7 +99,7 @@ def test_a_disk_that_went_away(tmp_path, monkeypatch):
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(checkpoint, "_write_tensors", gone)
-    with pytest.raises(InputError, match="Input/output error; is the disk still there"):
+    with pytest.raises(InputError, match="Input/output error; is the disk still connected"):
         save_checkpoint(tmp_path, 2, tensors(), {})
 
 
@@ -107,7 +107,9 @@ def test_room_is_looked_for_before(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 0, 1_000_000) if path.exists() else None)
     run = tmp_path / "not" / "yet" / "there"
     check_room(run, 1_000_000)
-    with pytest.raises(InputError, match=r"there: the run will write up to 2 MB, but only 1 MB are free; make room"):
+    with pytest.raises(
+        InputError, match=r"there: the run may write up to 2 MB, but only 1 MB are free; free some disk space"
+    ):
         check_room(run, 2_000_000)
     # What a run has written already is written over.
     save_tensors(run / "best.safetensors", {"a": torch.zeros(300_000)})

@@ -74,7 +74,7 @@ def test_a_preset_and_objectives_go_before_each_other(recipe):
     assert names(recipe(table, {"objectives": "mlm"})) == [("mlm", 1.0)]
     both = {"preset": "l2", "objectives": "mlm"}
     for text, given in ((RECIPE.replace("[parallel]", 'objectives = "mlm"\n[parallel]'), None), (RECIPE, both)):
-        with pytest.raises(ConfigError, match=r"either a preset or objectives; presets: .*wordot"):
+        with pytest.raises(ConfigError, match=r"either a preset or objectives, not both; presets: .*wordot"):
             recipe(text, given)
 
 
@@ -92,11 +92,11 @@ def test_a_record_is_read_again(recipe):
         ("encoder =", "encodr =", r"recipe.toml: unknown entry 'encodr'; did you mean 'encoder'\?"),
         ('preset = "wordot"', 'preset = "wordott"', r"unknown preset 'wordott'; did you mean 'wordot'\?"),
         ('preset = "wordot"', 'objectives = "word_ott"', r"unknown objective 'word_ott'; did you mean 'word_ot'\?"),
-        ('preset = "wordot"', "objectives = 3", "objectives are a text or a table; such as"),
-        ('preset = "wordot"', 'objectives = ["word_ot"]', "objectives are a text or a table"),
+        ('preset = "wordot"', "objectives = 3", "objectives must be a string or a table; try"),
+        ('preset = "wordot"', 'objectives = ["word_ot"]', "objectives must be a string or a table"),
         ('preset = "wordot"', "", "either a preset or objectives"),
-        ('encoder = "my-model"', "", r"recipe.toml: no encoder is named; give `encoder`, or write it"),
-        ('encoder = "my-model"', "encoder = 5", "encoder takes a text, not 5"),
+        ('encoder = "my-model"', "", r"recipe.toml: no encoder given; set `encoder`"),
+        ('encoder = "my-model"', "encoder = 5", "encoder takes a string, not 5"),
         ("limit = 500", 'limit = "500"', "limit takes a whole number, not '500'"),
         ("batch = 16", 'batch = "16"', "batch takes a whole number, not '16'"),
         ("batch = 16", "batch = 1.5", "batch takes a whole number, not 1.5"),
@@ -109,10 +109,10 @@ def test_a_record_is_read_again(recipe):
         ("batch = 16", "explode = 1", "explode must be above 1"),
         ("batch = 16", "clip = -1", "clip must be at least 0"),
         ("batch = 16", "steps = -1", "steps must be at least 0"),
-        ('north = "north.txt,south.txt"', "north = 5", "parallel is a table of language = text"),
-        ('north = "north.txt,south.txt"', "", "no parallel or other text is named"),
+        ('north = "north.txt,south.txt"', "north = 5", "parallel must be a table of language = text"),
+        ('north = "north.txt,south.txt"', "", "no text given; set `parallel` or `text`"),
         ("north =", "south =", "parallel: south is the target language itself"),
-        ("[training]", "[[training]]", "training is a table of settings"),
+        ("[training]", "[[training]]", "training must be a table of settings"),
     ],
 )
 def test_what_is_wrong_is_told(recipe, before, after, message):
@@ -122,12 +122,12 @@ def test_what_is_wrong_is_told(recipe, before, after, message):
 
 
 def test_files_that_are_no_recipes(recipe, tmp_path):
-    with pytest.raises(FormatError, match=r"recipe.toml: no TOML: .*line 2"):
+    with pytest.raises(FormatError, match=r"recipe.toml: not valid TOML: .*line 2"):
         recipe('preset = "wordot"\nencoder: x')
     with pytest.raises(InputError, match=r"missing.toml: cannot be read: No such file"):
         read_recipe(tmp_path / "missing.toml")
     (tmp_path / "latin.toml").write_bytes('encoder = "é"'.encode("latin-1"))
-    with pytest.raises(FormatError, match="no TOML"):
+    with pytest.raises(FormatError, match="not valid TOML"):
         read_recipe(tmp_path / "latin.toml")
 
 

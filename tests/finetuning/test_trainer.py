@@ -156,7 +156,7 @@ def test_layers_above_the_one_in_training_stay(trainer, tiny_folder, tmp_path):
         ({"freeze": "2-9"}, "cannot freeze '2-9' of an encoder with 3 layers"),
         ({"freeze": "top"}, "cannot freeze 'top'"),
         ({"layer": 4}, "has no layer 4"),
-        ({"precision": "fp16"}, "fp16 needs a graphics card"),
+        ({"precision": "fp16"}, "fp16 needs a GPU"),
     ],
 )
 def test_what_the_encoder_does_not_have_is_refused(trainer, tmp_path, changes, message):
@@ -307,7 +307,7 @@ def test_the_best_weights_are_kept_and_waiting_ends(trainer, tmp_path):
     assert (outcome.steps, outcome.chosen, outcome.early) == (4, 2, True)
     assert (outcome.before, outcome.after) == ({"semantic": 0.1}, {"semantic": 0.6})
     assert same(weights(made.encoder), judge.seen[2])
-    assert told == ["no better for 2 evaluations: ends after step 4 of 9"]
+    assert told == ["no improvement in 2 evaluations: stopping after step 4 of 9"]
     # A run that has come to its end is there to be had again, without a step.
     again = trainer("word_ot", tmp_path, evaluate=Judge([]), evaluate_every=1, patience=2, steps=9)
     repeated = again.run()
@@ -382,7 +382,7 @@ def test_an_interrupted_run_comes_to_the_same_end(trainer, tiny_folder, tmp_path
     told = []
     again = make(tmp_path / "stopped", Judge(values[2:]), tell=told.append)
     outcome = again.run()
-    assert told == ["resumes after step 3 of 6"]
+    assert told == ["resuming after step 3 of 6"]
     assert (outcome.chosen, outcome.before, outcome.after) == (expected.chosen, expected.before, expected.after)
     assert same(weights(whole.encoder), weights(again.encoder))
     logs = [

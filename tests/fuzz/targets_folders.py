@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from isoglot.cli.static_align import _files
 
 from isoglot.aligned import Aligned, Reranker
 from isoglot.aligners import Alignment, aligner
-from isoglot.cli.static_align import _files
 from isoglot.distill import DISTILLED_FOLDER as DISTILLED
 from isoglot.errors import IsoglotError, locating
 from isoglot.joint import JointSpace

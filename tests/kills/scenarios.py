@@ -157,8 +157,8 @@ _JOINT = (
     *("--dim", "8", "--epochs", "2", "--threads", "1", "--no-subwords", "--method", "procrustes", "--min-count", "1"),
 )
 _DISTILL = (
-    *("distill", "north=parallel/north.txt", "--encoder", "encoder", "-o", "out", "--layer", "2"),
-    *("--segmenter", "spaces", "--min-tokens", "3", "--min-count", "2", "--sample", "0.01"),
+    *("encoder", "distill", "north=parallel/north.txt", "--encoder", "encoder", "-o", "out", "--layer", "2"),
+    *("--segmenter", "spaces", "--min-tokens", "3", "--min-count", "2", "--set", "sample=0.01"),
 )
 _CONTEXTUAL = ("parallel/north.txt", "parallel/south.txt", "-e", "encoder", "--device", "cpu", "-o", "out")
 _REPRODUCE = (
@@ -193,11 +193,11 @@ _all = (
     Scenario("joint", _JOINT, "out", ("texts",), old=(*_JOINT, "--seed", "5")),
     Scenario(
         "train",
-        ("train", "--encoder", "encoder", "--preset", "wordot", "--target", "south", "--parallel",
+        ("encoder", "finetune", "--encoder", "encoder", "--preset", "wordot", "--pivot", "south", "--parallel",
          "north=parallel/both.tsv", "--held-out", "20", "--device", "cpu", "-o", "out", *_TRAIN),
         "out",
         ("encoder", "parallel"),
-        resume=("train", "resume", "out", "--device", "cpu"),
+        resume=("encoder", "resume", "out", "--device", "cpu"),
         resumable="out/training/recipe.json",
     ),
     Scenario(
@@ -209,27 +209,27 @@ _all = (
         old=("vectors", "train", "north=texts/north.txt", "-o", "out.vec", "--dim", "4", "--epochs", "1",
              "--threads", "1", "--no-subwords"),
     ),
-    Scenario("distill", (*_DISTILL, "south=parallel/south.txt"), "out", ("encoder", "parallel"), old=_DISTILL),
+    Scenario("distill", (*_DISTILL[:3], "south=parallel/south.txt", *_DISTILL[3:]), "out", ("encoder", "parallel"), old=_DISTILL),
     Scenario(
         "static-align",
-        ("static-align", "static", "--pivot", "north", "-m", "procrustes", "--align-all", "-o", "out"),
+        ("align", "static", "--pivot", "north", "-m", "procrustes", "--align-all", "-o", "out"),
         "out",
         ("static",),
-        old=("static-align", "static", "--pivot", "south", "-m", "procrustes", "--align-all", "-o", "out"),
+        old=("align", "static", "--pivot", "south", "-m", "procrustes", "--align-all", "-o", "out"),
     ),
     Scenario(
         "contextual-align",
-        ("contextual", "align", *_CONTEXTUAL, "-m", "vecmap-semi", "--held-out", "50"),
+        ("encoder", "align", *_CONTEXTUAL, "-m", "vecmap-semi", "--held-out", "50"),
         "out",
         ("encoder", "parallel"),
-        old=("contextual", "align", *_CONTEXTUAL, "-m", "procrustes", "--held-out", "50"),
+        old=("encoder", "align", *_CONTEXTUAL, "-m", "procrustes", "--held-out", "50"),
     ),
     Scenario(
         "contextual-extract",
-        ("contextual", "extract", *_CONTEXTUAL, "--segmenter", "spaces", "--word-method", "ibm1"),
+        ("encoder", "extract", *_CONTEXTUAL, "--segmenter", "spaces", "--word-method", "ibm1"),
         "out",
         ("encoder", "parallel"),
-        old=("contextual", "extract", *_CONTEXTUAL, "--segmenter", "spaces", "--word-method", "ibm1", "--limit", "50"),
+        old=("encoder", "extract", *_CONTEXTUAL, "--segmenter", "spaces", "--word-method", "ibm1", "--limit", "50"),
     ),
     Scenario("reproduce", _REPRODUCE, "out", ("encoder", "parallel")),
     Scenario("data-get", ("data", "get", "vectors/xx"), "cache", ("packages",), prepare=_own_catalogue),
@@ -245,17 +245,17 @@ _all = (
     Scenario("demo", ("demo", "--offline", "-o", "out"), "out", ()),
     Scenario(
         "audit",
-        ("audit", "--encoder", "encoder", "--parallel", "parallel/north.txt", "parallel/south.txt", "--segmenter",
+        ("audit", "parallel/north.txt", "parallel/south.txt", "--encoder", "encoder", "--segmenter",
          "spaces", "--limit", "60", "-o", "out"),
         "out",
         ("encoder", "parallel"),
     ),
     Scenario(
         "wordalign",
-        ("wordalign", "parallel/north.txt", "parallel/south.txt", "-m", "ibm1", "-o", "out.links"),
+        ("wordalign", "parallel/north.txt", "parallel/south.txt", "--word-method", "ibm1", "-o", "out.links"),
         "out.links",
         ("parallel",),
-        old=("wordalign", "parallel/north.txt", "parallel/south.txt", "-m", "ibm1", "--base", "1", "-o", "out.links"),
+        old=("wordalign", "parallel/north.txt", "parallel/south.txt", "--word-method", "ibm1", "--base", "1", "-o", "out.links"),
     ),
     Scenario(
         "export",
@@ -276,10 +276,10 @@ _all = (
     ),
     Scenario(
         "convert-spacy",
-        ("convert", "north.vec", "out", "--format", "spacy"),
+        ("convert", "north.vec", "-o", "out", "--format", "spacy"),
         "out",
         _VECTORS,
-        old=("convert", "south.vec", "out", "--format", "spacy"),
+        old=("convert", "south.vec", "-o", "out", "--format", "spacy"),
     ),
     Scenario("export-text", ("export", "aligned", "-o", "out"), "out", _VECTORS, first=((*_ALIGN[:-1], "aligned"),)),
     Scenario(

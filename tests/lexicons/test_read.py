@@ -114,7 +114,7 @@ def test_packed_files_whatever_their_name(tmp_path: Path, pack: object) -> None:
     assert callable(pack)
     packed = pack(GOOD)
     assert len(load(tmp_path, packed, "plain.txt")) == 30
-    with pytest.raises(FormatError, match="cut short"):
+    with pytest.raises(FormatError, match="truncated"):
         load(tmp_path, packed[: len(packed) * 2 // 3])
 
 

@@ -73,7 +73,7 @@ def test_unknown_methods_and_settings_stop_before_anything_runs():
         contenders(["procrustis"])
     with pytest.raises(ConfigError, match="did you mean"):
         contenders(["cca,kep=0.5"])
-    assert contenders(["procrustes,normalise=unit+centre"])[0].aligner == Procrustes(normalise="unit,centre")
+    assert contenders(["procrustes,normalise=unit,centre"])[0].aligner == Procrustes(normalise="unit,centre")
 
 
 def test_methods_that_can_do_without_pairs_get_none(data, replace_align_pair):

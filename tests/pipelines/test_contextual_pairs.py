@@ -217,7 +217,7 @@ def test_damaged_folders_are_told(found, tmp_path, damage):
 
 
 def test_no_folder_at_all(tmp_path):
-    with pytest.raises(InputError, match="no such folder; name a folder written by"):
+    with pytest.raises(InputError, match="no such folder; give a folder written by"):
         ContextualPairs.load(tmp_path / "nowhere")
 
 

@@ -124,7 +124,7 @@ def test_a_place_that_cannot_be_written_to(recipe, tmp_path, monkeypatch):
         prepare(recipe(output=str(tmp_path / "file" / "out")))
     with pytest.raises(InputError, match="is a file, not a folder"):
         prepare(recipe(output=str(tmp_path / "file")))
-    with pytest.raises(InputError, match="holds other things"):
+    with pytest.raises(InputError, match="holds other files"):
         prepare(recipe(output=str(tmp_path)))
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(InputError, match="no permission to write here; choose another output path"):
@@ -138,7 +138,11 @@ def test_a_place_that_cannot_be_written_to(recipe, tmp_path, monkeypatch):
         ("missing.txt,south.txt", InputError, r"missing\.txt"),
         ("missing.tsv", InputError, r"missing\.tsv"),
         ("north.txt", FormatError, r"north\.txt:1: 1 columns instead of a sentence, a tab and its translation"),
-        ("north.txt,short.txt", InputError, r"short\.txt: 2 lines, but the other side has 500; line-parallel"),
+        (
+            "north.txt,short.txt",
+            InputError,
+            r"short\.txt: 2 lines, but the other side has 500; both files need one sentence per line",
+        ),
         ("north.txt,south.txt,south.txt", ConfigError, "names more than two files"),
         ("parallel/de-en", ConfigError, "parallel/de-en is not a text of north and south"),
     ],
@@ -161,7 +165,9 @@ def test_an_encoder_that_is_aligned_by_maps(recipe, tmp_path, monkeypatch):
 
 def test_a_full_disk_is_noticed_before_training(recipe, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10**9, 10**9, 1000))
-    with pytest.raises(InputError, match=r"the run will write up to \d+ MB, but only 0 MB are free; make room"):
+    with pytest.raises(
+        InputError, match=r"the run may write up to \d+ MB, but only 0 MB are free; free some disk space"
+    ):
         prepare(recipe(), device="cpu")
     assert not (tmp_path / "out").exists()
 

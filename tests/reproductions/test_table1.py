@@ -202,7 +202,6 @@ def test_evaluation_table_is_kept_and_shown(tiny_folder, parallel, tmp_path, ref
 
 @pytest.mark.parametrize("first", ["alignment", "method"])
 def test_the_page_holds_the_table(tmp_path, first):
-    pytest.importorskip("plotly")
     table = ([first, "de", "mean"], [["as it <comes>", "0.100", "0.100"], ["procrustes", "-", "0.250"]])
     write_table_page(
         tmp_path / "report.html", "Figures", "tiny", table, lead="What was measured.", settings={"rows": 2}

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 
 import numpy as np
 import pytest
 
 from isoglot.errors import MissingExtraError
+from isoglot.installation import install_command
 from isoglot.retrieval import Retriever, _int8_micro, available_backends, backends
 
 
@@ -40,6 +42,6 @@ def test_missing_packages_are_named(monkeypatch, name):
     monkeypatch.setitem(sys.modules, name, None)
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda module: None if module == name else real(module))
-    assert "pip install" in available_backends()[name].detail
-    with pytest.raises(MissingExtraError, match=r"isoglot\[ann\]"):
+    assert install_command("ann") in available_backends()[name].detail
+    with pytest.raises(MissingExtraError, match=re.escape(install_command("ann"))):
         Retriever(np.eye(3), np.eye(3), backend=name)

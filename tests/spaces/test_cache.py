@@ -167,7 +167,7 @@ def test_a_changed_byte_is_noticed_though_times_are_restored(damage: str, source
     assert space.vector("w1").tolist() == [1, 1.5]
     assert space.report is not None
     assert space.report.notes() == [
-        f"1 x damaged entry of the cache: made again (first at {entry})",
+        f"1 x damaged cache entry: made again (first at {entry})",
     ]
     again = load_space(source)
     assert cached(again)

@@ -60,7 +60,7 @@ def test_content_decides_not_the_name(space: Space, tmp_path: Path) -> None:
 
 
 def test_names_that_say_nothing(space: Space, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="does not tell which format"):
+    with pytest.raises(InputError, match="cannot tell the format"):
         save_space(space, tmp_path / "x.dat")
     with pytest.raises(ConfigError, match="did you mean 'safetensors'"):
         save_space(space, tmp_path / "x", format="safetensor")
@@ -395,7 +395,7 @@ def test_fasttext_output_matrix_must_fit(
     data = damage(path.read_bytes())
     path.write_bytes(gzip.compress(data) if packed else data)
     for limit in (None, 2):
-        with pytest.raises(FormatError, match=r"x.bin: the output matrix is cut short"):
+        with pytest.raises(FormatError, match=r"x.bin: the output matrix is truncated"):
             load_space(path, limit=limit)
 
 

@@ -39,5 +39,5 @@ def test_other_names_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize(("word", "sentence", "position"), [("", 0, 0), ("a", -1, 0), ("a", 0, -1)])
 def test_what_is_no_occurrence_gets_no_name(word: str, sentence: int, position: int) -> None:
-    with pytest.raises(InputError, match="no occurrence"):
+    with pytest.raises(InputError, match="not an occurrence"):
         occurrence_name(word, sentence, position)

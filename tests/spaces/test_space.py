@@ -70,11 +70,9 @@ def test_square_brackets_give_a_vector_or_a_matrix() -> None:
 def test_unknown_words_get_near_spellings() -> None:
     space = make(["colour", "colours", "Paris", "zebra"])
     for ask in (space.vector, space.__getitem__, lambda word: space[["zebra", word]]):
-        with pytest.raises(
-            InputError, match=r"'color' is not among the 4 words of xx; near spellings: colour, colours"
-        ):
+        with pytest.raises(InputError, match=r"'color' is not among the 4 words of xx; similar words: colour, colours"):
             ask("color")
-    with pytest.raises(InputError, match="near spellings: Paris"):
+    with pytest.raises(InputError, match="similar words: Paris"):
         space["paris"]
     with pytest.raises(InputError, match=r"of xx$"):
         space["qqq"]

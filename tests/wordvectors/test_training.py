@@ -101,7 +101,7 @@ def test_another_run_does_not_go_on_from_it(corpus, tmp_path, monkeypatch):
 
     with pytest.raises(Killed):
         train(corpus, SMALL, threads=1, checkpoint=tmp_path / "state", progress=kill)
-    with pytest.raises(InputError, match="other data or settings"):
+    with pytest.raises(InputError, match="different data or settings"):
         train(corpus, dataclasses.replace(SMALL, window=3), threads=1, checkpoint=tmp_path / "state")
 
 

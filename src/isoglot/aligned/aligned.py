@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, overload
 
+from isoglot.aligned.card import static_model_card
 from isoglot.aligned.export import export_spaces
 from isoglot.aligned.rerank import Reranker
 from isoglot.aligned.shared import SharedSpaces
 from isoglot.aligned.translation import Translation, induce, translate
+from isoglot.card_content import HERE
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.folders import Manifest
 from isoglot.lexicons import Lexicon
@@ -127,7 +129,8 @@ class Aligned(SharedSpaces):
             format: "text" or "binary" (word2vec's), "kv" (gensim's KeyedVectors), one file for each language; or
                 "static-model", which sentence-transformers and model2vec load as one cross-lingual model.
         """
-        return export_spaces(self.spaces, Path(path), format, progress=progress)
+        card = static_model_card(HERE, self.spaces, self.alignments, self.info)
+        return export_spaces(self.spaces, Path(path), format, card=card, progress=progress)
 
     def with_reranker(self, reranker: Reranker) -> Aligned:
         """The same spaces with this re-ranker for its direction, in place of an earlier one."""

@@ -1,5 +1,6 @@
 """`SharedSpaces`: languages that share one vector space, with the alignment that brought them there, and their folder:
 
+OUT/README.md                    the model card
 OUT/isoglot.json                 what it is, how it was made, figures measured
 OUT/spaces/en.safetensors        each language's words and mapped vectors, memory-mapped on loading
 OUT/alignments/en-fr/            the alignment itself, for vectors that come later
@@ -20,7 +21,9 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save_file
 
+from isoglot.aligned.card import aligned_card
 from isoglot.aligners import Alignment, Side
+from isoglot.card_content import HERE
 from isoglot.errors import ConfigError, InputError
 from isoglot.files import atomic_path
 from isoglot.folders import FolderKind, Manifest
@@ -157,6 +160,7 @@ class SharedSpaces:
             self._write_means(temporary)
             if also is not None:
                 also(temporary)
+            aligned_card(HERE, self.spaces, self.alignments, self.info).write(temporary)
             content = {
                 "languages": list(self.spaces),
                 "spaces_in": spaces_in,

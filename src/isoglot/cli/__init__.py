@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import sys
 import traceback
@@ -11,9 +12,11 @@ import typer
 
 from isoglot.cli.app import app
 from isoglot.cli.outputs import release_outputs
+from isoglot.cli.renamed import OPTIONS
 from isoglot.cli.streams import discard, open_streams
 from isoglot.errors import IsoglotError
 from isoglot.printable import printable
+from isoglot.suggest import hint, nearest
 
 __all__ = ["app", "main"]
 
@@ -80,19 +83,23 @@ def _misused(error: Any) -> int:
     context = getattr(error, "ctx", None)
     command = getattr(context, "command_path", "isoglot")
     if type(error).__name__ == "NoSuchOption" and context is not None:
-        return _fail(f"{command} has no option {error.option_name}; {_nearest_option(error.option_name, context)}", 2)
+        name = command.removeprefix("isoglot ")
+        return _fail(f"{name} has no option {error.option_name}; {_nearest_option(error.option_name, context)}", 2)
     message = re.sub(r"\s*\n\s*", " ", error.format_message()).replace("Value error, ", "").rstrip(".")
+    choice = re.search(r"'([^']*)' is not one of (.+)", message)
+    if choice is not None:
+        choices = re.findall(r"'([^']*)'", choice[2])
+        return _fail(f"{message[: choice.start()]}{choice[1]!r} is no choice; {hint(choice[1], choices)}", 2)
     return _fail(f"{message}; see: {command} --help", int(error.exit_code))
 
 
 def _nearest_option(name: str, context: Any) -> str:
-    from isoglot.cli.renamed import OPTIONS
-    from isoglot.suggest import nearest
-
     if name in OPTIONS:
         return f"use {OPTIONS[name]}"
     options = [option for one in context.command.params for option in (*one.opts, *one.secondary_opts)]
     near = nearest(name, [option for option in options if option.startswith("--")])
+    if near is not None and difflib.SequenceMatcher(None, name, near).ratio() < 0.7:
+        near = None  # "--" is in all of them, so that short ones look alike
     return f"did you mean {near}?" if near else f"see: {context.command_path} --help"
 
 

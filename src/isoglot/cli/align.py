@@ -82,8 +82,8 @@ def align(
     of its words for testing.
 
     With --pivot any number of languages, as LANG=FILE, come into the pivot's space, each with its own --lexicon
-    en-fr=FILE. Without lexicons a dictionary is induced for each language, vecmap learns from it, and a language that is
-    no better off stays as it was (X2S-MA of Hämmerl et al. 2022); a folder of `isoglot encoder distill` may take the
+    en-fr=FILE. Without lexicons a dictionary is induced for each language, vecmap learns from it, and a language that
+    is no better off stays as it was (X2S-MA of Hämmerl et al. 2022); a folder of `isoglot encoder distill` may take the
     place of the files. A killed run resumes when the same command is given again.
 
     Examples:

@@ -125,7 +125,7 @@ def _files(arguments: Sequence[str], pivot: str) -> dict[str, str]:
     from isoglot.assignments import split_languages
     from isoglot.cli.inputs import check_different
 
-    if len(arguments) == 1 and Path(arguments[0]).is_dir():
+    if len(arguments) == 1 and "=" not in arguments[0]:
         files = _distilled(arguments[0])
     else:
         with locating("with --pivot a file"):

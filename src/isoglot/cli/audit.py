@@ -69,7 +69,6 @@ def audit(
         raise ConfigError(
             "--gold and --base go together", remedy="--base says what the file calls a first word: 0 or 1"
         )
-    require("report", "the report page")
     require("encoders", "an encoder")
     claim(output)
     with progress_bars() as progress:

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from isoglot.cli import display
+from isoglot.cli.renamed import COMMANDS
 from isoglot.cli.wording import in_options, remember
 from isoglot.errors import ConfigError, IsoglotError
 from isoglot.suggest import hint
@@ -74,13 +75,12 @@ class Group(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
         if name not in self.commands:
-            raise ConfigError(f"{ctx.command_path} has no command {name!r}", remedy=self._nearest(ctx, name))
+            path = ctx.command_path.removeprefix("isoglot ")
+            raise ConfigError(f"{path} has no command {name!r}", remedy=self._nearest(ctx, name))
         return super().resolve_command(ctx, args)
 
     def _nearest(self, ctx: Any, name: str) -> str:
         """Where a command of this name is, or the nearest one here."""
-        from isoglot.cli.renamed import COMMANDS
-
         if name in COMMANDS:
             return f"use: isoglot {COMMANDS[name]}"
         root = ctx.find_root().command

@@ -25,7 +25,6 @@ from isoglot.cli.options import (
     SrcTgt,
     Swap,
 )
-from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.pipelines import Comparison
@@ -89,7 +88,6 @@ def compare_methods(
             return
         table("Would run", ["method", "cost"], rows)
         return
-    require("report", "the report page")
     if held_out == 0:
         raise ConfigError("--held-out 0 leaves no words to compare on", remedy="give a number, or --test")
     claim(output)

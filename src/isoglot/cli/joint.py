@@ -36,7 +36,6 @@ from isoglot.cli.options import (
     Threads,
     Window,
 )
-from isoglot.extras import require
 
 
 @tabular
@@ -153,8 +152,6 @@ def inspect(
     from isoglot.cli.console import print_json, say, table
     from isoglot.pipelines import look_at, write_joint_page
 
-    if output is not None or not json:
-        require("report", "the page")
     found = look_at(folder, examples)
     if json:
         print_json(found.record())
@@ -217,7 +214,6 @@ def ablate(
     from isoglot.cli.outputs import claim
     from isoglot.reproductions.joint_align.ablation import run_ablation, write_ablation
 
-    require("report", "the report page")
     aligner = read_aligner(context)
     claim(output)
     with progress_bars() as progress:

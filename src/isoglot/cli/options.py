@@ -276,7 +276,7 @@ _OUTPUT = typer.Option("--output", "-o", metavar="PATH", help="File or folder to
 Output = Annotated[Path, _OUTPUT]
 OptionalOutput = Annotated[Path | None, _OUTPUT]
 Format = Annotated[
-    Literal["text", "glove", "binary", "fasttext", "kv", "safetensors", "npz", "static-model"] | None,
+    Literal["text", "glove", "binary", "fasttext", "kv", "safetensors", "npz", "spacy", "static-model"] | None,
     typer.Option("--format", "-f", help="Format to write; default: by the output's name, or text."),
 ]
 PerItem = Annotated[

@@ -61,7 +61,6 @@ def density(
         print_cost(cost, json=json)
         return
     say(cost.sentence())
-    require("report", "the report page")
     require("flows", "the density methods")
     claim(output)
     with progress_bars() as progress:

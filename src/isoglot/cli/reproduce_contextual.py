@@ -60,7 +60,6 @@ def contextual(
             print_line(cost)
         return
     say(cost)
-    require("report", "the report page")
     require("encoders", "an encoder")
     claim(output)
     with progress_bars() as progress:
@@ -109,7 +108,6 @@ def word_alignment(
     from isoglot.text import ParallelText
     from isoglot.wordalign import read_links
 
-    require("report", "the report page")
     require("encoders", "an encoder")
     claim(output)
     found = sorted(folder.glob("*.src-tgt"))
@@ -157,7 +155,6 @@ def rfeval(
     from isoglot.reproductions.density.table1 import evaluation_table
     from isoglot.reproductions.density.table1_report import evaluation_rows
 
-    require("report", "the report page")
     require("encoders", "an encoder")
     claim(output)
     with progress_bars() as progress:

@@ -84,7 +84,6 @@ def finetune(
             print_line(cost)
         return
     say(cost)
-    require("report", "the report page")
     require("training", "training an encoder")
     claim(output)
     with TrainingView() as view, progress_bars() as progress:

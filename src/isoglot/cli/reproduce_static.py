@@ -133,7 +133,6 @@ def static_contextual(
         device=device,
         cache=cache,
     )
-    require("report", "the report page")
     require("training", "training an encoder")
     claim(output)
     others = [lang for lang in langs if lang != pivot]

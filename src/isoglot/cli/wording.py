@@ -7,7 +7,9 @@ from typing import Any
 
 #: Parameters whose option has another name.
 _SYNONYMS = {
-    "pairs": "seeds",
+    "most_pairs": "pairs",
+    "seeds": "pairs",
+    "fold_case": "lower",
     "train": "lexicon",
     "lexicons": "lexicon",
     "texts": "text",

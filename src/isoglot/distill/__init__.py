@@ -1,4 +1,4 @@
-"""Static word vectors out of contextual encoders: X2Static (Gupta & Jaggi 2021) and aggregation over contexts."""
+"""Static word vectors from contextual encoders: X2Static (Gupta & Jaggi 2021) and averaging over contexts."""
 
 from isoglot.distill.distilling import (
     DISTILLED_FOLDER as DISTILLED_FOLDER,

@@ -1,9 +1,9 @@
 """The inner loop of X2Static: logistic loss against fixed contexts, and Adam on the rows that a batch touches.
 
-The contexts come from the encoder and do not change, so static vectors never meet each other: what becomes of a word's
-row depends on its own examples only. Rows are therefore trained one after the other instead of batch after batch. A row
-with its two averages stays in the nearest cache through a whole shard, threads share no row and wait for nobody, and
-the numbers are those of batch after batch, whatever the number of threads.
+The contexts come from the encoder and do not change, so static vectors do not interact: a word's row depends on its own
+examples only. Rows are therefore trained one after the other instead of batch by batch. A row with its two averages
+stays in the nearest cache for a whole shard, threads share no row and never wait, and the numbers equal those of
+training batch by batch, whatever the number of threads.
 """
 
 # mypy: allow-untyped-calls
@@ -38,10 +38,10 @@ def train_rows(
     decays: Any,
     epsilon: Any,
 ) -> None:
-    """Train rows[begin:end], each on its examples[starts[r]:starts[r + 1]], which come in the order of their steps.
+    """Train rows[begin:end], each on its examples[starts[r]:starts[r + 1]], which are in the order of their steps.
 
-    Example e belongs to context e // width and is the target if e % width is 0, else a negative. `shares` weigh a
-    step's examples, `sizes` are Adam's step sizes with both corrections for the zero start in them.
+    Example e belongs to context e // width and is the target if e % width is 0, else a negative. `shares` are weights
+    of a step's examples; `sizes` are Adam's step sizes including both bias corrections.
     """
     dim = vectors.shape[1]
     gradient = np.empty(dim, dtype=np.float32)

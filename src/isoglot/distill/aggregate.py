@@ -13,23 +13,23 @@ from isoglot.spaces import FloatMatrix, IntVector
 
 
 class Aggregate:
-    """Adds up one shard after the other. Its state is all in `tensors` and `facts`."""
+    """Adds up vectors shard by shard. All its state is in `tensors` and `facts`."""
 
     def __init__(self, counts: IntVector, dim: int, settings: DistillSettings, threads: int | None = None) -> None:
         self._most = settings.occurrences
-        # Double: a million small numbers lose digits in a float32 sum.
+        # In double precision: a float32 sum of a million small numbers loses digits.
         self._sums = np.zeros((len(counts), dim), dtype=np.float64)
         self._taken = np.zeros(len(counts), dtype=np.int64)
 
     def needs(self, shard: Shard) -> Shard:
-        """Only units with a word that has not had its occurrences yet."""
+        """Only units with a word that still needs occurrences."""
         units = np.zeros(int(shard.of_unit[-1]) + 1, dtype=bool)
-        units[shard.of_unit[self._wanted(shard.rows)]] = True
+        units[shard.of_unit[self._needed(shard.rows)]] = True
         return shard if units.all() else shard.take(units)
 
     def learn(self, shard: Shard, vectors: FloatMatrix, random: np.random.Generator) -> None:
         """Add the vectors (words, d) of a shard's running words."""
-        places = self._wanted(shard.rows)
+        places = self._needed(shard.rows)
         if not len(places):
             return
         order = places[np.argsort(shard.rows[places], kind="stable")]
@@ -48,20 +48,20 @@ class Aggregate:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Figures: occurrences that were added up."""
+        """Number of occurrences added so far."""
         return {"occurrences": int(self._taken.sum())}
 
     def restore(self, tensors: Any, facts: Any) -> None:
-        """Go on from what `tensors` were."""
+        """Restore the state from `tensors`."""
         self._sums, self._taken = tensors["sums"], tensors["taken"]
 
-    def _wanted(self, rows: npt.NDArray[np.int32]) -> IntVector:
-        """Places of the occurrences that still count, in order."""
+    def _needed(self, rows: npt.NDArray[np.int32]) -> IntVector:
+        """Positions of the occurrences that still count, in order."""
         known = np.flatnonzero(rows >= 0)
         if self._most is None:
             return known
         order = known[np.argsort(rows[known], kind="stable")]
         _, starts, times = np.unique(rows[order], return_index=True, return_counts=True)
         before = np.arange(len(order)) - np.repeat(starts, times)  # within the shard
-        wanted: IntVector = np.sort(order[self._taken[rows[order]] + before < self._most])
-        return wanted
+        needed: IntVector = np.sort(order[self._taken[rows[order]] + before < self._most])
+        return needed

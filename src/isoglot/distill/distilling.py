@@ -1,10 +1,10 @@
-"""From texts and an encoder to static vectors, one Space a language.
+"""From texts and an encoder to static vectors, one Space per language.
 
-    OUT/config.json           encoder, settings, versions, and of each language what was used, left out, and how long
+    OUT/config.json           encoder, settings, versions, and figures of each language
     OUT/en.safetensors        words, vectors and counts of each language
 
-While it runs, OUT.work/en holds the chosen sentences and, every half a minute, the state: a killed run resumes to the
-same vectors. Several runs on the same texts, such as seeds, are made in one pass (`distill_together`).
+During a run, OUT.work/en holds the chosen sentences and the state, saved every half minute: a killed run resumes and
+gives the same vectors. Several runs on the same texts, such as seeds, share one pass (`distill_together`).
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def distill_text(
     """The static vectors of one language's text.
 
     Args:
-        work: a folder for the state; a run that was killed resumes from there. None: a temporary one.
-        threads: for the static side; the result does not depend on it.
-        tell: is told in a line what one may want to know.
+        work: a folder for the state, from which a killed run resumes; None for a temporary one.
+        threads: for learning static vectors; the result does not depend on it.
+        tell: receives one-line notes for the user.
     """
     settings = settings or DistillSettings()
     with contextlib.ExitStack() as stack:
@@ -92,34 +92,34 @@ def distill_together(
     progress: Progress = silent,
     tell: Tell = lambda line: None,
 ) -> dict[Path, dict[str, Distilled]]:
-    """Several runs on the same texts, such as both methods or some seeds, each written to its folder.
+    """Several runs on the same texts, such as both methods or several seeds, each written to its folder.
 
-    The encoder takes nearly all the time, and what it says of a text depends on neither: each text is encoded once for
-    all runs that choose and read its sentences alike. Every run gives the vectors that it gives alone.
+    The encoder takes nearly all the time, and its vectors depend on neither: each text is encoded once for all runs
+    that choose and read its sentences in the same way. Every run gives the same vectors as it would alone.
     """
     langs = [text.lang for text in texts]
     if len(set(langs)) < len(langs) or not langs:
-        raise ConfigError(f"each text needs a language of its own, not {', '.join(langs)}")
+        raise ConfigError(f"each text needs a different language, not {', '.join(langs) or 'none'}")
     for output in runs:
         DISTILLED_FOLDER.check_replaceable(output)
     done: dict[Path, dict[str, Distilled]] = {output: {} for output in runs}
     chosen: dict[tuple[Path, str], Sentences] = {}
-    groups = _read_alike(runs)
+    groups = _reading_groups(runs)
     for group in groups:
         for text in texts:
             sentences = choose_sentences(
                 text, runs[group[0]], _work(group[0]) / text.lang, progress=progress, tell=tell
             )
-            # Another run's state stops this one: better now than after the languages before it.
+            # The state of another run is an error: better now than after the other languages.
             check_states(encoder, sentences, [(runs[output], _work(output) / text.lang) for output in group])
             chosen.update({(output, text.lang): sentences for output in group})
     for group in groups:
         for lang in langs:
             each = [(runs[output], _work(output) / lang) for output in group]
-            found = learn_in_one_pass(
+            results = learn_in_one_pass(
                 encoder, chosen[group[0], lang], each, threads=threads, progress=progress, tell=tell
             )
-            for output, one in zip(group, found, strict=True):
+            for output, one in zip(group, results, strict=True):
                 done[output][lang] = one
     for output, settings in runs.items():
         sentences_of = {lang: chosen[output, lang] for lang in langs}
@@ -137,20 +137,20 @@ def choose_sentences(
     progress: Progress = silent,
     tell: Tell = lambda line: None,
 ) -> Sentences:
-    """Filter and count, or reopen what an earlier run has left in the folder."""
+    """Filter and count sentences, or reopen those of an earlier run in the folder."""
     sentences = Sentences.build(text, folder / _SENTENCES, settings, progress=progress)
     if not sentences.parted:
         if settings.by_paragraph:
             raise ConfigError(
-                "no blank line parts this text into paragraphs", where=str(text.path), remedy="use sentences"
+                "this text has no blank lines between paragraphs", where=str(text.path), remedy="use sentences"
             )
         if settings.min_sentences > 1:
-            tell(f"{text.path.name} has no paragraphs (no blank lines): sentences are chosen by their length alone")
+            tell(f"{text.path.name} has no paragraphs (no blank lines): sentences are chosen by length alone")
     return sentences
 
 
 def remove_work(output: Path, langs: Sequence[str]) -> None:
-    """Remove what was kept of these languages beside a folder, and the place if it holds nothing else."""
+    """Remove the working files of these languages beside a folder, and their folder if it is then empty."""
     for lang in langs:
         remove_kept(_work(output) / lang, (_SENTENCES, STATE, VECTORS))
     remove_kept(_work(output), ())
@@ -160,8 +160,8 @@ def _work(output: Path) -> Path:
     return output.with_name(f"{output.name}.work")
 
 
-def _read_alike(runs: Mapping[Path, DistillSettings]) -> list[list[Path]]:
-    """The runs in groups that see the same sentences in the same way."""
+def _reading_groups(runs: Mapping[Path, DistillSettings]) -> list[list[Path]]:
+    """The runs in groups that read the same sentences in the same way."""
     groups: dict[str, list[Path]] = {}
     for output, settings in runs.items():
         groups.setdefault(json.dumps(settings.reading(), sort_keys=True), []).append(output)

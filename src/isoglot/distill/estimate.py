@@ -1,4 +1,4 @@
-"""What distilling a text will cost, before it is done."""
+"""An estimate of what distilling a text will cost."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from isoglot.wordvectors import TextFile
 
 @dataclasses.dataclass(frozen=True)
 class DistillCost:
-    """Of one language.
+    """The estimated cost for one language.
 
     Args:
-        sentences: that are left by the filter.
-        left_out: that are not.
-        running_words: of the former.
-        words: of the vocabulary.
-        seconds: to encode all sentences; learning from them adds a few per cent.
-        work_megabytes: on disk while it runs: sentences and state.
+        sentences: number that pass the filter.
+        left_out: number that do not.
+        running_words: words in the sentences that pass.
+        words: size of the vocabulary.
+        seconds: to encode all sentences; learning from them adds a few percent.
+        work_megabytes: sentences and state on disk during the run.
         output_megabytes: of the vectors.
-        cache_megabytes: of vectors of all running words, if the encoder keeps them.
+        cache_megabytes: of the vectors of all running words, if the encoder has a cache.
     """
 
     lang: str
@@ -43,7 +43,7 @@ class DistillCost:
     cache_megabytes: float
 
     def sentence(self) -> str:
-        """In words, for people.
+        """A one-line summary.
 
         >>> DistillCost("en", 90_000, 10_000, 2_000_000, 9_000, 600, 60, 14, 0).sentence()
         'en: 90,000 sentences (10,000 left out), 9,000 words: about 10.0 minutes to encode here, 74 MB on disk'
@@ -64,7 +64,7 @@ def estimate_distilling(
     progress: Progress = silent,
     tell: Callable[[str], None] = lambda line: None,
 ) -> DistillCost:
-    """Read the text, encode a few of its sentences, and say what all would take; nothing is left behind."""
+    """Read the text, encode a few of its sentences, and estimate the cost of all; nothing stays on disk."""
     settings = settings or DistillSettings()
     with tempfile.TemporaryDirectory() as folder:
         sentences = choose_sentences(text, settings, Path(folder), progress=progress, tell=tell)
@@ -74,7 +74,7 @@ def estimate_distilling(
         seconds = settings.epochs * timed.seconds * sentences.running_words / max(timed.words, 1)
         one_row = np.dtype(np.float32).itemsize * encoder.dim / 1e6
         rows = len(sentences.words)
-        # The old state stays until the new one is complete.
+        # The old state is kept until the new one is complete.
         state = 2 * (3 if settings.method == "x2static" else 2) * rows * one_row
         return DistillCost(
             lang=sentences.lang,

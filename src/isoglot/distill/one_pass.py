@@ -1,7 +1,7 @@
-"""One pass over the sentences of a language: shard by shard encoded, and learned from by one run or several.
+"""One pass over the sentences of a language, encoded shard by shard; one or more runs learn from it.
 
-Vectors of running words are never stored, unless the encoder has a cache. Each run has a folder for its state and its
-finished vectors, so that a killed pass resumes, and a run that is finished already is not made again.
+Vectors of running words are not stored unless the encoder has a cache. Each run has a folder for its state and its
+finished vectors, so that a killed pass resumes and a finished run is not repeated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LEARNED = 0.9
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Distilled:
-    """A language's static vectors, and figures: what was used and left out, seconds, loss."""
+    """A language's static vectors, and figures: sentences used and left out, seconds, loss."""
 
     space: Space
     figures: Mapping[str, Any]
@@ -54,16 +54,16 @@ def learn_in_one_pass(
     progress: Progress = silent,
     tell: Tell = lambda line: None,
 ) -> list[Distilled]:
-    """Encode and learn, resume, or reopen: what comes of each run, given as settings and a folder.
+    """Encode and learn, resume, or reopen finished runs, each given as settings and a folder.
 
-    All must read the sentences alike. Seconds of the encoder are those of the pass, in the figures of every run.
+    All runs must read the sentences in the same way. The figures of every run have the encoder's seconds of the pass.
     """
     lang = sentences.lang
     keys = [_key(encoder, sentences, settings) for settings, _ in runs]
     done = [_finished(folder / VECTORS, key, sentences) for (_, folder), key in zip(runs, keys, strict=True)]
-    for (_, folder), found in zip(runs, done, strict=True):
-        if found is not None:
-            tell(f"{lang} was finished earlier: {folder / VECTORS}")
+    for (_, folder), result in zip(runs, done, strict=True):
+        if result is not None:
+            tell(f"{lang} is already finished: {folder / VECTORS}")
     reading = runs[0][0]
     units = shuffled_units(sentences, paragraphs=reading.by_paragraph)
     bounds = shard_bounds(sentences, units)
@@ -75,7 +75,7 @@ def learn_in_one_pass(
     }
     for one in pending.values():
         if one.begin:
-            tell(f"{lang} resumes after {one.begin:,} of {one.end:,} shards")
+            tell(f"{lang}: resuming after {one.begin:,} of {one.end:,} shards")
     spans = [(one.begin, one.end) for one in pending.values() if one.begin < one.end]
     first, last = min((begin for begin, _ in spans), default=0), max((end for _, end in spans), default=0)
     step = f"distilling {lang} (sentences)"
@@ -83,7 +83,7 @@ def learn_in_one_pass(
     passed = sum(size for _, size in zip(range(first), itertools.cycle(sizes), strict=False))
     for number in range(first, last):
         epoch, part = divmod(number, len(sizes))
-        # A killed pass may have left runs at different shards: each resumes at its own.
+        # A killed pass may have left runs at different shards: each resumes from its own.
         active = [one for one in pending.values() if one.begin <= number < one.end]
         passed += sizes[part]
         if not active:
@@ -95,7 +95,7 @@ def learn_in_one_pass(
         prepared = time.perf_counter()
         if len(shard):
             read = shard.units() if reading.reads == "paragraph" else shard.sentences
-            # A shard is not done before it is learned from.
+            # A shard is not done until it has been learned from.
             inner = within(progress, passed - sizes[part], 0.99 * sizes[part], total)
             vectors = encoder.words(read, step=step, progress=inner).vectors
         encoded = time.perf_counter()
@@ -106,7 +106,7 @@ def learn_in_one_pass(
                 one.learn(shard, vectors, epoch, part)
             one.save(number + 1)
         progress(step, passed, total)
-    return [found or pending[number].finish(sentences) for number, found in enumerate(done)]
+    return [result or pending[number].finish(sentences) for number, result in enumerate(done)]
 
 
 def check_states(encoder: Encoder, sentences: Sentences, runs: Sequence[tuple[DistillSettings, Path]]) -> None:
@@ -116,7 +116,7 @@ def check_states(encoder: Encoder, sentences: Sentences, runs: Sequence[tuple[Di
 
 
 class _Learning:
-    """A run under way: its learner, what it has taken so far, and from which shard to which it goes."""
+    """A run in progress: its learner, its figures so far, and the range of shards it still needs."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class _Learning:
         self._keeper.save(shards, self.learner.tensors, {"learner": self.learner.facts, "spent": self.spent})
 
     def finish(self, sentences: Sentences) -> Distilled:
-        """What was learned, kept until the folders of all languages are written."""
+        """The result, saved until the folders of all languages are written."""
         figures = {**_figures(sentences, self.learner.facts), **self.spent}
         if isinstance(self.learner, X2Static):
             figures |= {"warning": _hardly_learned(figures, self._negatives)}
@@ -164,10 +164,10 @@ class _Learning:
 
 
 def _hardly_learned(figures: Mapping[str, Any], negatives: int) -> str | None:
-    """A warning if the loss is about where it began: vectors are then the random ones of the start.
+    """A warning if the loss has hardly changed: the vectors are then still the random initial ones.
 
     >>> _hardly_learned({"last_loss": 7.47, "targets": 613}, negatives=10)
-    'hardly anything was learned: a loss of 7.47 from 613 targets, where random vectors have 7.62; give more text, or \
+    'hardly anything was learned: a loss of 7.47 from 613 targets, where random vectors have 7.62; add more text, or \
 raise sample, repeats or epochs'
     """
     start = (1 + negatives) * math.log(2)  # all products are about 0
@@ -176,7 +176,7 @@ raise sample, repeats or epochs'
         return None
     return (
         f"hardly anything was learned: a loss of {loss:.2f} from {figures['targets']:,} targets, where random vectors "
-        f"have {start:.2f}; give more text, or raise sample, repeats or epochs"
+        f"have {start:.2f}; add more text, or raise sample, repeats or epochs"
     )
 
 
@@ -192,10 +192,12 @@ def _figures(sentences: Sentences, facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _finished(path: Path, key: str, sentences: Sentences) -> Distilled | None:
-    kept = kept_vectors(path)
-    if kept is None or kept[1].get("key") != key or kept[0].shape[:1] != (len(sentences.words),) or kept[0].ndim != 2:
-        return None  # absent, damaged or of another run: made again
-    vectors, facts = kept
+    saved = kept_vectors(path)
+    if saved is None:
+        return None
+    vectors, facts = saved
+    if facts.get("key") != key or vectors.ndim != 2 or len(vectors) != len(sentences.words):
+        return None  # damaged or from another run: do it again
     try:
         figures = parse_json(facts.get("figures", ""), str(path))
     except InputError:
@@ -206,7 +208,7 @@ def _finished(path: Path, key: str, sentences: Sentences) -> Distilled | None:
 
 
 def identity_of(encoder: Encoder) -> dict[str, Any]:
-    """What its vectors depend on, for JSON."""
+    """Everything that the encoder's vectors depend on, for JSON."""
     return {
         "name": encoder.name,
         "fingerprint": encoder.model.fingerprint(),
@@ -218,7 +220,7 @@ def identity_of(encoder: Encoder) -> dict[str, Any]:
 
 
 def _key(encoder: Encoder, sentences: Sentences, settings: DistillSettings) -> str:
-    """Tells runs apart: the same encoder, text and settings give the same key."""
+    """The key of a run: the same encoder, text and settings give the same key."""
     identity = identity_of(encoder)
     if not encoder.mapped:
         identity.pop("name")  # the same weights in another place are the same encoder

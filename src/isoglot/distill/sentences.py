@@ -1,13 +1,13 @@
-"""`Sentences`: what is left of a text after the paper's filter, on disk, with the vocabulary and its counts.
+"""`Sentences`: the sentences of a text that pass the paper's filter, on disk, with the vocabulary and its counts.
 
-    FOLDER/sentences.json     language, file, settings, what was left out
-    FOLDER/words.tsv          one word of the vocabulary a line with its count, most frequent first
+    FOLDER/sentences.json     language, file, settings, numbers of sentences left out
+    FOLDER/words.tsv          one word of the vocabulary per line with its count, most frequent first
     FOLDER/sentences.txt      the chosen sentences as the encoder sees them, words separated by one space
-    FOLDER/bounds.safetensors where each sentence begins (bytes), its number of words, where each paragraph begins
+    FOLDER/bounds.safetensors start of each sentence in bytes, its number of words, start of each paragraph
 
-Hämmerl et al. 2022, appendix C: sentences of seven tokens or more, out of paragraphs of two sentences or more. A line
-is a sentence, a blank line parts paragraphs. The text is read once, a block at a time, and is memory-mapped afterwards,
-so it may be larger than memory.
+Hämmerl et al. 2022, appendix C: sentences of seven or more tokens, from paragraphs of two or more sentences. Each line
+is a sentence, and blank lines separate paragraphs. The text is read once, in blocks, and memory-mapped afterwards, so
+it may be larger than memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KIND = FolderKind(
     "isoglot-distill-sentences", "chosen sentences", "`isoglot encoder distill`", manifest="sentences.json"
 )
 _FACTS = {"text", "settings", "seen", "kept", "too_short", "alone", "parted", "running_words", "types"}
-_ANEW = "remove it to start anew"
+_START_OVER = "delete it to start over"
 #: Longer sentences are cut: a file without line ends must not become one sentence.
 LONGEST_SENTENCE = 512
 #: Paragraphs are cut between sentences once they have so many words: a chapter without blank lines is none.
@@ -55,12 +55,12 @@ class Sentences:
     Args:
         lang: language code.
         words: the vocabulary, most frequent first.
-        counts: how often each stands in the chosen sentences.
+        counts: of each word in the chosen sentences.
         starts: (n + 1,) sentence i is bytes starts[i] to starts[i + 1] of the text.
-        lengths: (n,) words of each.
+        lengths: (n,) number of words in each sentence.
         paragraphs: (p + 1,) paragraph i is sentences paragraphs[i] to paragraphs[i + 1].
-        facts: of file, settings and filter, kept with it.
-        text: all bytes.
+        facts: about the file, settings and filter, saved with it.
+        text: all sentences as bytes.
     """
 
     lang: str
@@ -76,7 +76,7 @@ class Sentences:
         return len(self.lengths)
 
     def __getitem__(self, number: int) -> list[str]:
-        """The words of a sentence as the text has them."""
+        """The words of a sentence as in the text."""
         if not 0 <= number < len(self):
             raise IndexError(number)
         line = self.text[self.starts[number] : self.starts[number + 1] - 1]  # without the newline
@@ -84,7 +84,7 @@ class Sentences:
             return line.tobytes().decode("utf-8").split(" ")
         except UnicodeDecodeError as error:
             where = str(getattr(self.text, "filename", "sentences.txt"))
-            raise FormatError(f"sentence {number + 1:,} is not UTF-8", where=where, remedy=_ANEW) from error
+            raise FormatError(f"sentence {number + 1:,} is not UTF-8", where=where, remedy=_START_OVER) from error
 
     @cached_property
     def index(self) -> dict[str, int]:
@@ -97,11 +97,11 @@ class Sentences:
 
     @property
     def parted(self) -> bool:
-        """Whether blank lines part the text into paragraphs."""
+        """Whether blank lines separate the text into paragraphs."""
         return bool(self.facts["parted"])
 
     def rows(self, sentences: Sequence[Sequence[str]]) -> npt.NDArray[np.int32]:
-        """Rows of the running words of these sentences, -1 for those outside the vocabulary."""
+        """Vocabulary rows of the running words of these sentences, -1 for unknown words."""
         get = self.index.get
         text = "\n".join(" ".join(words) for words in sentences)
         if self.facts["settings"]["lower"]:
@@ -112,18 +112,18 @@ class Sentences:
     def build(
         cls, text: TextFile, folder: str | Path, settings: DistillSettings, *, progress: Progress = silent
     ) -> Sentences:
-        """Read the text and write the folder, or reopen it if the same text and settings made it."""
+        """Read the text and write the folder, or reopen a folder made from the same text and settings."""
         folder = Path(folder)
-        asked = {"text": text.facts(), "settings": settings.selection()}
-        with contextlib.suppress(InputError):  # what is damaged is made again
-            found = cls.load(folder)
-            if all(found.facts.get(key) == value for key, value in asked.items()):
-                return found
+        identity = {"text": text.facts(), "settings": settings.selection()}
+        with contextlib.suppress(InputError):  # a damaged folder is rebuilt
+            sentences = cls.load(folder)
+            if all(sentences.facts.get(key) == value for key, value in identity.items()):
+                return sentences
         with _KIND.replacing(folder) as temporary:
             figures, counts = _choose(text, settings, temporary, progress)
             words = _vocabulary(counts, settings, str(text.path))
             (temporary / "words.tsv").write_text("".join(f"{word}\t{counts[word]}\n" for word in words), "utf-8")
-            _KIND.write_manifest(temporary, {"lang": text.lang, **asked, **figures})
+            _KIND.write_manifest(temporary, {"lang": text.lang, **identity, **figures})
         return cls.load(folder)
 
     @classmethod
@@ -139,19 +139,19 @@ class Sentences:
             text = np.memmap(folder / "sentences.txt", dtype=np.uint8, mode="r")
             _check_bounds(folder, bounds, text)
             if len({row[0] for row in table}) < len(table):
-                raise ValueError("a word stands twice in words.tsv")
+                raise ValueError("words.tsv has a repeated word")
             if not facts.keys() >= _FACTS or "lower" not in facts["settings"]:
-                raise ValueError(f"{_KIND.manifest} is not complete")
+                raise ValueError(f"{_KIND.manifest} is incomplete")
             counts = np.array([int(row[1]) for row in table], dtype=np.int64)
             words = tuple(row[0] for row in table)
             if not all(words) or counts.min(initial=0) < 0:
                 raise ValueError("words.tsv has an empty word or a count below zero")
             arrays = (bounds["starts"], bounds["lengths"], bounds["paragraphs"])
             for name in ("words.tsv", "bounds.safetensors", "sentences.txt"):
-                manifest.file(name)  # last, as the checks before say more of what is wrong
+                manifest.file(name)  # last, as the checks above are more specific
             return cls(facts["lang"], words, counts, *arrays, facts, text)
         except (OSError, LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise InputError(f"no chosen sentences: {error}", where=str(folder), remedy=_ANEW) from error
+            raise InputError(f"cannot read chosen sentences: {error}", where=str(folder), remedy=_START_OVER) from error
 
 
 def _check_bounds(folder: Path, bounds: Mapping[str, npt.NDArray[Any]], text: npt.NDArray[np.uint8]) -> None:
@@ -163,80 +163,80 @@ def _check_bounds(folder: Path, bounds: Mapping[str, npt.NDArray[Any]], text: np
     fits = rising and starts[-1] == len(text) and lengths.shape == (len(starts) - 1,) and lengths.dtype == np.int32
     if not fits or paragraphs[-1] != len(lengths) or lengths.min() < 1 or (text[starts[1:] - 1] != ord("\n")).any():
         where = str(folder / "bounds.safetensors")
-        raise FormatError("damaged: sentences do not follow one another in the text", where=where, remedy=_ANEW)
+        raise FormatError("damaged: sentence bounds do not match the text", where=where, remedy=_START_OVER)
 
 
 def _lines(text: TextFile, settings: DistillSettings, progress: Progress) -> Iterator[list[str] | None]:
-    """The words of each line that has any; None between two paragraphs."""
+    """The words of each non-blank line; None between two paragraphs."""
     split = segmenter(settings.segmenter, text.lang)
-    told: list[Any] = []
+    latest: list[Any] = []
 
     def note(step: str, done: float, total: float | None) -> None:
-        told[:] = [step, total]
+        latest[:] = [step, total]
         progress(step, done, total)
 
-    begun = parting = False
+    started = pending = False
     try:
         for block in read_text(text.path, encoding=text.encoding, progress=note):
             for line in block:
                 words = split(line)
                 if not words:
-                    parting = begun
+                    pending = started
                     continue
-                if parting:
+                if pending:
                     yield None
-                begun, parting = True, False
+                started, pending = True, False
                 yield words
     finally:
-        if told and told[1]:
-            progress(told[0], told[1], told[1])  # also when we stop early: nobody waits for the rest
+        if latest and latest[1]:
+            progress(latest[0], latest[1], latest[1])  # also when stopping early: the rest is not read
 
 
 def _choose(
     text: TextFile, settings: DistillSettings, folder: Path, progress: Progress
 ) -> tuple[dict[str, Any], Counter[str]]:
-    """Write the chosen sentences and their bounds; what was left out, and how often each word occurs."""
-    short = alone = seen = 0
+    """Write the chosen sentences and their bounds; returns figures of the filter and counts of words."""
+    too_short = alone = seen = 0
     paragraphs = 1
-    size = 0  # sentences of this paragraph so far
-    held: list[list[str]] = []  # those that wait for the paragraph to have enough
+    size = 0  # sentences in this paragraph so far
+    waiting: list[list[str]] = []  # sentences of a paragraph that is still too short
     with (folder / "sentences.txt").open("wb") as stream:
-        chosen = _Chosen(stream, text.lang, settings)
+        writer = _Writer(stream, text.lang, settings)
         for words in _lines(text, settings, progress):
             if words is None:
-                alone += len(held)
-                paragraphs, size, held = paragraphs + 1, 0, []
-                chosen.part()
+                alone += len(waiting)
+                paragraphs, size, waiting = paragraphs + 1, 0, []
+                writer.end_paragraph()
                 continue
             seen, size = seen + 1, size + 1
             if len(words) >= settings.min_tokens:
-                held.append(words)
+                waiting.append(words)
             else:
-                short += 1
+                too_short += 1
             if size >= settings.min_sentences:
-                chosen.add(held)
-                held = []
-                if chosen.full:
+                writer.add(waiting)
+                waiting = []
+                if writer.full:
                     break
         parted = paragraphs > 1
         if parted:
-            alone += len(held)
+            alone += len(waiting)
         else:
-            chosen.add(held)  # a text in one piece has no paragraphs to judge by
-    if not chosen.lengths:
+            writer.add(waiting)  # a text without paragraphs cannot be filtered by them
+    if not writer.lengths:
         raise InputError(
-            f"none of its {seen:,} sentences is left: {short:,} have fewer than {settings.min_tokens} words and "
-            f"{alone:,} stand in paragraphs of fewer than {settings.min_sentences} sentences",
+            f"none of {seen:,} sentences can be used: {too_short:,} have fewer than {settings.min_tokens} words and "
+            f"{alone:,} are in paragraphs of fewer than {settings.min_sentences} sentences",
             where=str(text.path),
             remedy="lower `min_tokens` or `min_sentences`",
         )
-    save_file(chosen.bounds(), folder / "bounds.safetensors")
-    figures = {"seen": seen, "kept": len(chosen.lengths), "too_short": short, "alone": alone, "parted": parted}
-    return {**figures, "running_words": chosen.counts.total(), "types": len(chosen.counts)}, chosen.counts
+    save_file(writer.bounds(), folder / "bounds.safetensors")
+    figures = {"seen": seen, "kept": len(writer.lengths), "too_short": too_short, "alone": alone, "parted": parted}
+    return {**figures, "running_words": writer.counts.total(), "types": len(writer.counts)}, writer.counts
 
 
-class _Chosen:
-    """Writes sentences as they are chosen, counts their words and remembers where they begin."""
+class _Writer:
+    """Writes chosen sentences, counts their words and records where they start."""
 
     def __init__(self, stream: BinaryIO, lang: str, settings: DistillSettings) -> None:
         self.counts: Counter[str] = Counter()
@@ -253,8 +253,8 @@ class _Chosen:
     def full(self) -> bool:
         return len(self.lengths) >= self._settings.max_sentences
 
-    def part(self) -> None:
-        """A paragraph ends here."""
+    def end_paragraph(self) -> None:
+        """End the current paragraph."""
         if len(self.lengths) > self._paragraphs[-1]:
             self._paragraphs.append(len(self.lengths))
         self._in_paragraph = 0
@@ -265,7 +265,7 @@ class _Chosen:
         ]
         for words in pieces[: self._settings.max_sentences - len(self.lengths)]:
             if self._in_paragraph + len(words) > LONGEST_PARAGRAPH:
-                self.part()
+                self.end_paragraph()
             self._in_paragraph += len(words)
             line = " ".join(words)
             data = line.encode("utf-8") + b"\n"
@@ -278,7 +278,7 @@ class _Chosen:
             self.counts = Counter({word: count for word, count in self.counts.items() if count > self._rare})
 
     def bounds(self) -> dict[str, npt.NDArray[Any]]:
-        self.part()
+        self.end_paragraph()
         return {
             "starts": np.array(self._starts, dtype=np.int64),
             "lengths": np.array(self.lengths, dtype=np.int32),
@@ -293,6 +293,6 @@ def _vocabulary(counts: Counter[str], settings: DistillSettings, where: str) -> 
         raise InputError(
             f"no vocabulary: fewer than two words occur at least {settings.min_count} times in the chosen sentences",
             where=where,
-            remedy="give more text, or lower `min_count`",
+            remedy="add more text, or lower `min_count`",
         )
     return frequent[: settings.max_words]

@@ -1,4 +1,4 @@
-"""What can be chosen when static vectors are taken out of an encoder."""
+"""Settings for distilling static vectors from an encoder."""
 
 from __future__ import annotations
 
@@ -21,33 +21,34 @@ _LIMITS: Limits = {
 
 @dataclasses.dataclass(frozen=True)
 class DistillSettings:
-    """Settings, by default those of Hämmerl et al. 2022 (the sentence variant of X2Static).
+    """Settings for distilling; the defaults are those of Hämmerl et al. 2022 (the sentence variant of X2Static).
 
     Args:
         method: "x2static", or "aggregate": the mean over a word's occurrences (Bommasani et al. 2020).
         context: what a target word is predicted from: the mean over its "sentence" or over its "paragraph".
         reads: what the encoder sees at once, a "sentence" or a "paragraph". The paragraph variant that Gupta & Jaggi
             released reads paragraphs and predicts from sentences.
-        leave_out: leave the target itself out of the mean, as the papers say; the released code does not.
-        negatives: words drawn for each target that are not to be predicted.
-        power: negatives are drawn by count to this power.
-        sample: frequent words are thinned out as targets: one with share f of the text stays with probability
+        leave_out: exclude the target itself from the mean, as the papers say; the released code does not.
+        negatives: number of negative words drawn for each target.
+        power: negatives are drawn in proportion to their count to this power.
+        sample: frequent words are subsampled as targets: a word with share f of the text is used with probability
             sqrt(sample / f) + sample / f.
-        rate: of Adam, which only changes rows that a batch touches.
-        batch: sentences (or paragraphs, where these are read or predicted from) whose targets make one step.
-        clamp: scores beyond this, either way, teach nothing.
+        rate: learning rate of Adam, which only changes rows that a batch touches.
+        batch: sentences per step (or paragraphs, if `reads` or `context` says so).
+        clamp: scores outside plus or minus this value have no gradient.
         epochs: passes over the text; each encodes it again unless the encoder has a cache.
-        repeats: of "x2static", how often a portion of the text is learned from while it is in memory, with other words
-            thinned out and other negatives: nearly as good as epochs on little text, and costs no encoding.
-        occurrences: of "aggregate", the most contexts of a word; None: all. Sentences without need are not encoded.
+        repeats: for "x2static", how often to learn from each part of the text while it is in memory, with new targets
+            and negatives each time: nearly as good as epochs on little text, without encoding again.
+        occurrences: for "aggregate", maximum number of contexts per word; None for all. Sentences that are not needed
+            are not encoded.
         min_count: words that occur less often in the chosen sentences get no vector.
-        max_words: only so many words, the most frequent ones.
-        segmenter: how lines become words, see `isoglot.text.segmenter`.
-        lower: lower-case the vocabulary; the encoder sees the text as it is.
-        min_tokens: sentences of fewer words are left out.
-        min_sentences: sentences out of paragraphs of fewer are left out: headlines.
-        max_sentences: only so many sentences, the first ones that are not left out.
-        seed: where all random choices come from. A seed repeats exactly, with any number of threads.
+        max_words: maximum number of words; the most frequent are kept.
+        segmenter: how lines are split into words, see `isoglot.text.segmenter`.
+        lower: lower-case the vocabulary; the encoder sees the original text.
+        min_tokens: shorter sentences are left out.
+        min_sentences: sentences in shorter paragraphs, such as headlines, are left out.
+        max_sentences: maximum number of sentences; the first ones that are not left out.
+        seed: for all random choices; the result does not depend on the number of threads.
     """
 
     method: str = "x2static"
@@ -79,18 +80,18 @@ class DistillSettings:
         check_settings(self, _LIMITS)
         for name in ("epochs", "repeats"):
             if self.method == "aggregate" and getattr(self, name) > 1:
-                raise ConfigError("an aggregate needs one pass over the text", where=name, remedy=f"leave {name} out")
+                raise ConfigError("aggregate takes exactly one pass over the text", where=name, remedy=f"omit `{name}`")
 
     @property
     def by_paragraph(self) -> bool:
-        """Whether the sentences of a paragraph have to stay together."""
+        """Whether the sentences of a paragraph must stay together."""
         return "paragraph" in (self.reads, self.context if self.method == "x2static" else "")
 
     def reading(self) -> dict[str, Any]:
-        """What decides about the sentences that are encoded and how: runs that agree here can share a pass."""
+        """Settings that determine which sentences are encoded, and how: runs that agree here can share a pass."""
         return {**self.selection(), "reads": self.reads, "by_paragraph": self.by_paragraph}
 
     def selection(self) -> dict[str, Any]:
-        """What decides about sentences and vocabulary."""
+        """Settings that determine sentences and vocabulary."""
         names = ("min_count", "max_words", "segmenter", "lower", "min_tokens", "min_sentences", "max_sentences")
         return {name: getattr(self, name) for name in names}

@@ -1,7 +1,7 @@
-"""Sentences in the portions that are encoded and learned from together: as many as fit into memory with their vectors.
+"""Shards of sentences that are encoded and learned from together: as many as fit into memory with their vectors.
 
-What stands in a shard follows from the text alone: a run that was killed finds the same shards, and an encoder with a
-cache finds them in every epoch and with every seed.
+Shards depend on the text alone: a resumed run has the same shards, and an encoder's cache holds for every epoch and
+seed.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class Shard:
     """Some sentences.
 
     Args:
-        sentences: their words as the text has them.
-        rows: (words,) rows of the vocabulary, -1 for words without.
+        sentences: their words as in the text.
+        rows: (words,) rows of the vocabulary, -1 for unknown words.
         of_sentence: (words,) number of the sentence of each word, from 0.
-        of_unit: (words,) number of its paragraph; of its sentence where paragraphs are not asked for.
+        of_unit: (words,) number of the paragraph of each word, or of its sentence if units are sentences.
     """
 
     sentences: Sequence[Sequence[str]]
@@ -45,19 +45,19 @@ class Shard:
         words = [word for sentence in self.sentences for word in sentence]
         return [words[a:b] for a, b in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True)]
 
-    def take(self, chosen: npt.NDArray[np.bool_]) -> Shard:
+    def take(self, units: npt.NDArray[np.bool_]) -> Shard:
         """The shard of these units only."""
-        words = chosen[self.of_unit]
-        kept = np.unique(self.of_sentence[words])
+        words = units[self.of_unit]
+        sentences = np.unique(self.of_sentence[words])
         renumbered = [np.unique(numbers[words], return_inverse=True)[1] for numbers in (self.of_sentence, self.of_unit)]
-        return Shard([self.sentences[i] for i in kept], self.rows[words], *renumbered)
+        return Shard([self.sentences[i] for i in sentences], self.rows[words], *renumbered)
 
 
 def shuffled_units(sentences: Sentences, *, paragraphs: bool) -> list[range]:
-    """Sentence numbers of all units, a sentence or a paragraph each, in random order.
+    """Sentence numbers of all units (sentences or paragraphs), in random order.
 
-    The order is the same for every seed, so that several can share one pass, or a cache; a seed draws the order within
-    a shard.
+    The order is the same for every seed, so that several can share a pass or a cache; a seed only affects the order
+    within a shard.
     """
     bounds = sentences.paragraphs if paragraphs else np.arange(len(sentences) + 1)
     order = np.random.default_rng(0x0D).permutation(len(bounds) - 1)
@@ -65,7 +65,7 @@ def shuffled_units(sentences: Sentences, *, paragraphs: bool) -> list[range]:
 
 
 def shard_bounds(sentences: Sentences, units: Sequence[range]) -> list[int]:
-    """Where each shard begins among the units, and the end."""
+    """The first unit of each shard, and the number of units."""
     before = np.concatenate([[0], np.cumsum(sentences.lengths, dtype=np.int64)])
     bounds = [0]
     in_shard = words_in_shard = 0

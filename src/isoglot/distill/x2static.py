@@ -1,11 +1,11 @@
-"""X2Static: static vectors trained CBOW-like against contexts that an encoder gives (Gupta & Jaggi 2021).
+"""X2Static: static vectors trained like CBOW against contexts from an encoder (Gupta & Jaggi 2021).
 
-A word is predicted from the mean of the contextual vectors around it: log(1 + e^-s) for the word's own vector and
-log(1 + e^s) for those of words drawn by the roots of their counts, s being the product with that mean. Only the static
-vectors are learned, by Adam on the rows that a batch touches (the same numbers as torch's SparseAdam).
+A word is predicted from the mean of the contextual vectors around it: the loss is log(1 + e^-s) for the word's own
+vector and log(1 + e^s) for negatives, drawn by the roots of their counts, where s is the dot product with that mean.
+Only the static vectors are learned, by Adam on the rows that a batch touches (the same numbers as torch's SparseAdam).
 
 The mean is over words, each the pooled vector of its subwords; the code that Gupta & Jaggi released takes it over all
-tokens, special ones and the target among them.
+tokens, including special ones and the target.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _BLOCK = 32
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Examples:
-    """What a shard teaches, batch after batch.
+    """Training examples of a shard.
 
     Args:
         contexts: (n, d) what each target is predicted from.
         words: (n, 1 + negatives) rows: the target, then its negatives.
-        steps: (n,) number of each target's batch, from 0, rising without gaps.
+        steps: (n,) number of each target's batch, from 0, ascending without gaps.
     """
 
     contexts: FloatMatrix
@@ -49,7 +49,7 @@ class Examples:
 
 @dataclasses.dataclass(eq=False)
 class SparseAdam:
-    """Static vectors (V, d) with Adam's running averages; `steps` batches are done."""
+    """Static vectors (V, d) with Adam's running averages after `steps` batches."""
 
     vectors: FloatMatrix
     means: FloatMatrix
@@ -58,10 +58,10 @@ class SparseAdam:
 
     @classmethod
     def start(cls, words: int, dim: int, seed: int, lang: str = "") -> SparseAdam:
-        """Vectors drawn evenly from -1/d to 1/d.
+        """Vectors drawn uniformly from -1/d to 1/d.
 
-        Each language has its own: the same ones would make words of one rank alike wherever little is learned, which
-        looks like an alignment and is none.
+        Each language has different ones: with the same, words of equal rank would be alike wherever little is learned,
+        which would look like an alignment.
         """
         random = np.random.default_rng([seed, 0x1D, *lang.encode()])
         vectors = (random.random((words, dim), dtype=np.float32) * 2 - 1) / np.float32(dim)
@@ -69,12 +69,12 @@ class SparseAdam:
 
 
 class X2Static:
-    """Learns from one shard after the other. Its state is all in `tensors` and `facts`.
+    """Learns shard by shard. All its state is in `tensors` and `facts`.
 
     Args:
         counts: of each word of the vocabulary.
         dim: dimensions of the encoder's vectors.
-        lang: of the text, for the vectors to begin with.
+        lang: language of the text; it determines the initial vectors.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class X2Static:
                 self._targets += len(examples)
 
     def vectors(self) -> FloatMatrix:
-        """What was learned, (V, d)."""
+        """The static vectors (V, d)."""
         return self._adam.vectors
 
     @property
@@ -112,30 +112,30 @@ class X2Static:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Figures: targets, batches, and the mean loss of a target and its negatives, shard by shard."""
+        """Numbers of targets and batches, and the mean loss of a target and its negatives for each shard."""
         return {"targets": self._targets, "steps": self._adam.steps, "losses": self._losses}
 
     def restore(self, tensors: Any, facts: Any) -> None:
-        """Go on from what `tensors` and `facts` were."""
+        """Restore the state from `tensors` and `facts`."""
         self._adam = SparseAdam(tensors["vectors"], tensors["means"], tensors["squares"], facts["steps"])
         self._targets, self._losses = facts["targets"], list(facts["losses"])
 
 
 def keep_probabilities(counts: IntVector, sample: float) -> npt.NDArray[np.float64]:
-    """How probably an occurrence of each word becomes a target.
+    """The probability that an occurrence of each word becomes a target.
 
     >>> keep_probabilities(np.array([96, 4]), 0.01).round(3).tolist()
     [0.112, 0.75]
     """
     share = counts / counts.sum()
-    kept: npt.NDArray[np.float64] = np.minimum(np.sqrt(sample / share) + sample / share, 1.0)
-    return kept
+    probabilities: npt.NDArray[np.float64] = np.minimum(np.sqrt(sample / share) + sample / share, 1.0)
+    return probabilities
 
 
 def contexts_of(vectors: FloatMatrix, groups: IntVector, targets: IntVector, *, leave_out: bool) -> FloatMatrix:
-    """The mean over each target's group, (n, d), without the target itself if so asked.
+    """The mean over each target's group (n, d), with `leave_out` without the target itself.
 
-    `groups` are the rising numbers (words,) of sentences or paragraphs; `targets` are places among the words.
+    `groups` are the ascending numbers (words,) of sentences or paragraphs; `targets` are positions of words.
 
     >>> words = np.array([[1, 0], [3, 0], [5, 0], [0, 7]], dtype=np.float32)
     >>> contexts_of(words, np.array([0, 0, 0, 1]), np.array([1]), leave_out=True).tolist()
@@ -162,14 +162,14 @@ def draw_examples(
     settings: DistillSettings,
     random: np.random.Generator,
 ) -> Examples:
-    """Thin out the words of a shard, batch what is left in random order, and draw negatives for it."""
+    """Subsample the words of a shard, batch the targets in random order, and draw negatives for them."""
     groups = shard.of_unit if settings.context == "paragraph" else shard.of_sentence
     known = shard.rows >= 0
     if settings.leave_out:
-        known &= np.bincount(groups)[groups] > 1  # a word alone has no context
-    chosen = known & (random.random(len(known)) < keep[shard.rows])
-    place = random.permutation(int(shard.of_unit[-1]) + 1)  # of each unit, among all
-    targets = np.flatnonzero(chosen)
+        known &= np.bincount(groups)[groups] > 1  # a single word has no context
+    is_target = known & (random.random(len(known)) < keep[shard.rows])
+    place = random.permutation(int(shard.of_unit[-1]) + 1)  # of each unit
+    targets = np.flatnonzero(is_target)
     batches = place[shard.of_unit[targets]] // settings.batch
     targets = targets[np.argsort(batches, kind="stable")]
     steps = np.unique(np.sort(batches), return_inverse=True)[1]  # batches without a target make no step
@@ -180,7 +180,7 @@ def draw_examples(
 
 
 def train_examples(adam: SparseAdam, examples: Examples, settings: DistillSettings, *, threads: int = 1) -> float:
-    """Go down the loss, batch after batch; the mean loss of a target and its negatives, before each step."""
+    """Train batch by batch; returns the mean loss of a target and its negatives, before each step."""
     from isoglot.distill._kernels import train_rows
 
     per_step = np.bincount(examples.steps)
@@ -207,6 +207,6 @@ def _draw(
     table: tuple[npt.NDArray[np.uint32], npt.NDArray[np.int32]], shape: tuple[int, ...], random: np.random.Generator
 ) -> npt.NDArray[np.int32]:
     threshold, alias = table
-    drawn = random.integers(len(threshold), size=shape, dtype=np.int32)
-    kept = random.integers(2**32, size=shape, dtype=np.uint32) <= threshold[drawn]
-    return np.where(kept, drawn, alias[drawn])
+    words = random.integers(len(threshold), size=shape, dtype=np.int32)
+    kept = random.integers(2**32, size=shape, dtype=np.uint32) <= threshold[words]
+    return np.where(kept, words, alias[words])

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from isoglot.aligners import Alignment, Side
-from isoglot.encoders.card import model_card
+from isoglot.card_content import HERE
+from isoglot.encoders.card import aligned_encoder_card
 from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.encoder import Encoder, Sentences
 from isoglot.encoders.layers import parse_layers
@@ -104,8 +105,9 @@ class AlignedEncoder:
                 "info": dict(self.info),
             }
             one_route = reason is None and same_route(self.alignments[0])
-            card = model_card(self.languages, self.info, one_route=one_route, reason=reason)
-            (temporary / "README.md").write_text(card, "utf-8")
+            first = self.alignments[0]
+            card = aligned_encoder_card(HERE, self.languages, first, self.info, one_route=one_route, reason=reason)
+            card.write(temporary)
             ALIGNED_ENCODER_FOLDER.write_manifest(temporary, content)
         return reason
 

@@ -1,9 +1,9 @@
-"""The data of a training batch: padded tokens, each told the word that it belongs to.
+"""The data of a training batch: padded tokens, each with the number of the word it belongs to.
 
-Batches are of three kinds: parallel sentences, blocks of running text, and words alone with static vectors.
+There are three kinds of batches: parallel sentences, blocks of running text, and single words with static vectors.
 
-Windows, by which `isoglot.encoders` reads long text, have no place in training: a sentence that is longer than the
-model takes is cut after the last word that fits. Hidden states of a side are pooled to one vector a word without a loop
+Training does not use the windows with which `isoglot.encoders` reads long text: a sentence that is too long for the
+model is cut after the last word that fits. Hidden states of a side are pooled to one vector per word without a loop
 over sentences or tokens.
 """
 
@@ -32,10 +32,10 @@ class Side:
 
     Args:
         ids: tokens (B, T), padded.
-        mask: (B, T), true for tokens, special ones too, false for padding.
-        words: (B, T), the number of the word that a token belongs to; -1 for special tokens and padding.
-        counts: (B,), words of each sentence.
-        idf: (B, n), how telling each word is, for objectives that weigh words; n is the largest count.
+        mask: (B, T), true for tokens, including special ones, false for padding.
+        words: (B, T), the number of the word that each token belongs to; -1 for special tokens and padding.
+        counts: (B,), number of words in each sentence.
+        idf: (B, n), inverse document frequencies, for objectives that weight words; n is the largest count.
     """
 
     ids: Tensor
@@ -47,16 +47,16 @@ class Side:
     def __post_init__(self) -> None:
         shape = tuple(self.ids.shape)
         if len(shape) != 2 or any(tuple(one.shape) != shape for one in (self.mask, self.words)):
-            raise ShapeError(f"ids, mask and words must be (B, T), not {shape} and others", where="Side")
+            raise ShapeError(f"mask and words must have the shape (B, T) of ids, which is {shape}", where="Side")
         if tuple(self.counts.shape) != shape[:1] or (self.idf is not None and len(self.idf) != shape[0]):
-            raise ShapeError(f"counts and idf must be of {shape[0]} sentences", where="Side")
+            raise ShapeError(f"counts and idf must have one row for each of {shape[0]} sentences", where="Side")
 
     def __len__(self) -> int:
         return len(self.ids)
 
     @property
     def longest(self) -> int:
-        """Words of the longest sentence."""
+        """Number of words in the longest sentence."""
         return int(self.counts.max()) if len(self.counts) else 0
 
 
@@ -67,19 +67,19 @@ class Batch(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """For logs."""
+        """The name in logs."""
 
     @property
     @abstractmethod
     def sides(self) -> tuple[Side, ...]:
-        """All sentences in it."""
+        """All sentences of the batch."""
 
     def __len__(self) -> int:
         return len(self.sides[0])
 
     @property
     def tokens(self) -> int:
-        """Of all sides, without padding."""
+        """Number of tokens on all sides, without padding."""
         return sum(int(side.mask.sum()) for side in self.sides)
 
     def to(self, device: Any) -> Self:
@@ -90,11 +90,11 @@ class Batch(ABC):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PairBatch(Batch):
-    """Sentences and their translations. A batch is of one pair of languages: each has transports of its own.
+    """Sentences and their translations, of one language pair: each pair has its own transports.
 
     Args:
-        pair: name of the pair, such as "de-en".
-        links: sentence number, source word and target word of each one-to-one link, three tensors (l,).
+        pair: name of the language pair, such as "de-en".
+        links: three tensors (l,): sentence number, source word and target word of each one-to-one link.
     """
 
     pair: str
@@ -108,12 +108,12 @@ class PairBatch(Batch):
         if self.links is None:
             return
         if len({tuple(one.shape) for one in self.links}) != 1 or self.links[0].ndim != 1:
-            raise ShapeError("links are three tensors of equal length", where=self.pair)
-        # On a graphics card the look at the numbers would wait for all that goes on there.
+            raise ShapeError("links must be three tensors of equal length", where=self.pair)
+        # On a GPU, reading the values would wait for all pending work.
         if self.links[0].device.type == "cpu" and len(self.links[0]):
             sentence, *words = self.links
             if sentence.min() < 0 or sentence.max() >= len(self.src):
-                raise InputError(f"a link of a sentence that is none of {len(self.src)}", where=self.pair)
+                raise InputError(f"a link refers to a sentence outside the batch of {len(self.src)}", where=self.pair)
             for word, side in zip(words, (self.src, self.tgt), strict=True):
                 if word.min() < 0 or (word >= side.counts[sentence]).any():
                     raise InputError("a link points past the end of its sentence", where=self.pair)
@@ -145,14 +145,14 @@ class TextBatch(Batch):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class WordBatch(Batch):
-    """Words, each alone, and their static vectors (B, k), which need not have the encoder's dimensions."""
+    """Single words and their static vectors (B, k); k may differ from the encoder's dimensions."""
 
     side: Side
     vectors: Tensor
 
     def __post_init__(self) -> None:
         if self.vectors.ndim != 2 or len(self.vectors) != len(self.side):
-            raise ShapeError(f"{len(self.side)} words, vectors of shape {tuple(self.vectors.shape)}", where="words")
+            raise ShapeError(f"{len(self.side)} words, but vectors of shape {tuple(self.vectors.shape)}", where="words")
 
     @property
     def name(self) -> str:
@@ -168,8 +168,8 @@ class Drawn:
     """A batch as the model sees it and as text.
 
     Args:
-        texts: its sentences ("src" and "tgt"), "lines" or "words", to look at if something goes wrong.
-        share: what its loss is multiplied with in the loss of a step.
+        texts: its sentences ("src" and "tgt"), "lines" or "words", to inspect if something goes wrong.
+        share: weight of its loss in the loss of a step.
     """
 
     batch: Batch
@@ -179,7 +179,7 @@ class Drawn:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Encoded:
-    """What a model makes of a side: hidden states (B, T, d), one a token."""
+    """The hidden states (B, T, d) that a model gives for a side."""
 
     hidden: Tensor
     side: Side
@@ -187,26 +187,26 @@ class Encoded:
     def __post_init__(self) -> None:
         if self.hidden.ndim != 3 or self.hidden.shape[:2] != self.side.ids.shape:
             raise ShapeError(
-                f"hidden states of {tuple(self.side.ids.shape)} tokens cannot be {tuple(self.hidden.shape)}",
+                f"hidden states for {tuple(self.side.ids.shape)} tokens cannot have shape {tuple(self.hidden.shape)}",
                 where="hidden",
             )
 
     def word_vectors(self, pooling: str = "last") -> tuple[Tensor, Tensor]:
-        """One vector a word, see `word_vectors`."""
+        """One vector per word, see `word_vectors`."""
         return word_vectors(self.hidden, self.side, pooling)
 
     def sentence_vectors(self) -> Tensor:
-        """The mean of all tokens (B, d), special ones too: what `isoglot.encoders` takes for a sentence's vector."""
+        """The mean of all tokens (B, d), including special ones: a sentence vector as in `isoglot.encoders`."""
         return _mean(self.hidden, self.side.mask.long() - 1, 1)[:, 0]
 
 
 def word_vectors(hidden: Tensor, side: Side, pooling: str = "last") -> tuple[Tensor, Tensor]:
     """Vectors (B, n, d) of the words of each sentence and their mask (B, n); n is the largest number of words.
 
-    Padding is 0. Half precision becomes single here, as losses of it would be too coarse.
+    Padding is 0. Half precision becomes single here, as it is too coarse for losses.
 
     Args:
-        pooling: the vector of a word's "last" token, of its "first", or the "mean" of them all.
+        pooling: the vector of a word's "last" token, its "first" token, or the "mean" of all its tokens.
 
     >>> import torch
     >>> words = torch.tensor([[-1, 0, 0, 1, -1], [-1, 0, -1, -1, -1]])
@@ -224,50 +224,50 @@ def word_vectors(hidden: Tensor, side: Side, pooling: str = "last") -> tuple[Ten
     mask = torch.arange(n, device=hidden.device) < side.counts[:, None]
     if pooling == "mean":
         return _mean(hidden, side.words, n), mask
-    # Of every word the largest (smallest) position of its tokens; tokens of no word meet in column 0.
+    # The last (first) token position of every word; tokens outside words go to column 0.
     positions = torch.arange(T, device=hidden.device).expand(B, T)
-    best = positions.new_zeros(B, n + 1)
+    ends = positions.new_zeros(B, n + 1)
     reduce = "amax" if pooling == "last" else "amin"
-    best = best.scatter_reduce(1, side.words + 1, positions, reduce, include_self=False)[:, 1:]
-    rows = best + T * torch.arange(B, device=hidden.device)[:, None]
-    chosen = _full(hidden.flatten(0, 1).index_select(0, rows.flatten())).view(B, n, d)
-    return torch.where(mask[..., None], chosen, 0), mask
+    ends = ends.scatter_reduce(1, side.words + 1, positions, reduce, include_self=False)[:, 1:]
+    rows = ends + T * torch.arange(B, device=hidden.device)[:, None]
+    vectors = _full(hidden.flatten(0, 1).index_select(0, rows.flatten())).view(B, n, d)
+    return torch.where(mask[..., None], vectors, 0), mask
 
 
 def make_side(
     tokenizer: Any, sentences: Sequence[Sequence[str]], max_length: int, *, idf: Mapping[str, float] | None = None
 ) -> Side:
-    """Sentences of words as padded tokens, at most `max_length` of them with the special ones.
+    """Sentences of words as padded tokens, at most `max_length` per sentence including special ones.
 
-    Of a longer sentence the words that fit whole are kept, of a first word that does not fit its beginning.
+    A longer sentence is cut to the words that fit whole; a first word that does not fit is cut itself.
 
     Args:
         tokenizer: one of transformers.
-        idf: by word, see `isoglot.finetuning.inverse_frequencies`; words it lacks weigh as much as its rarest.
+        idf: weights of words, see `isoglot.finetuning.inverse_frequencies`; missing words weigh as much as the rarest.
     """
     import torch
 
     tokens = Tokens(tokenizer, max_length, 0)
     if tokenizer.pad_token_id is None:
-        raise InputError("the tokenizer has no padding token", remedy="name an encoder like BERT")
+        raise InputError("the tokenizer has no padding token", remedy="use a BERT-like encoder")
     _check_sentences(sentences)
     rows: list[list[int]] = []
     numbers: list[list[int]] = []
     counts: list[int] = []
     for parts in tokens.of_words(sentences):
         ends = list(accumulate(len(part) for part in parts))
-        kept = parts[: sum(end <= tokens.room for end in ends)] or [part[: tokens.room] for part in parts[:1]]
-        rows.append([*tokens.prefix, *chain.from_iterable(kept), *tokens.suffix])
-        inner = [number for number, part in enumerate(kept) for _ in part]
+        fitting = parts[: sum(end <= tokens.room for end in ends)] or [part[: tokens.room] for part in parts[:1]]
+        rows.append([*tokens.prefix, *chain.from_iterable(fitting), *tokens.suffix])
+        inner = [number for number, part in enumerate(fitting) for _ in part]
         numbers.append([-1] * len(tokens.prefix) + inner + [-1] * len(tokens.suffix))
-        counts.append(len(kept))
+        counts.append(len(fitting))
     table = None
     if idf is not None:
         rarest = max(idf.values(), default=1.0)
-        kept_words = (word for own, count in zip(sentences, counts, strict=True) for word in own[:count])
-        there = _filled(counts)
-        table = np.zeros(there.shape, dtype=np.float32)
-        table[there] = [idf.get(word, rarest) for word in kept_words]
+        fitting_words = (word for own, count in zip(sentences, counts, strict=True) for word in own[:count])
+        filled = _filled(counts)
+        table = np.zeros(filled.shape, dtype=np.float32)
+        table[filled] = [idf.get(word, rarest) for word in fitting_words]
     side = side_of_rows(rows, numbers, counts, int(tokenizer.pad_token_id))
     return side if table is None else dataclasses.replace(side, idf=torch.from_numpy(table))
 
@@ -275,7 +275,7 @@ def make_side(
 def side_of_rows(
     rows: Sequence[Sequence[int]], words: Sequence[Sequence[int]], counts: Sequence[int], pad: int
 ) -> Side:
-    """Rows of tokens, and of the numbers of their words, as a padded side.
+    """A padded side from rows of tokens and rows of their word numbers.
 
     >>> side_of_rows([[2, 7, 3], [2, 3]], [[-1, 0, -1], [-1, -1]], [1, 0], pad=0).ids.tolist()
     [[2, 7, 3], [2, 3, 0]]
@@ -306,24 +306,23 @@ def make_pair(
 ) -> PairBatch:
     """A batch of sentences and their translations.
 
-    Of the links the sure ones are taken whose words have no other sure link; those to words that were cut off are
-    left out.
+    Only sure links are used whose words have no other sure link; links to words that were cut off are left out.
 
     Args:
-        pair: name of the pair of languages.
+        pair: name of the language pair.
         links: between the words of each sentence pair.
-        idf: of the words of the source and of the target language.
+        idf: weights of source and of target words.
     """
     import torch
 
     if not len(src) == len(tgt) == len(tgt if links is None else links):
         raise ShapeError(
-            f"{len(src)} source and {len(tgt)} target sentences, links of {'-' if links is None else len(links)}",
+            f"{len(src)} source and {len(tgt)} target sentences, links for {'-' if links is None else len(links)}",
             where=pair,
         )
     idfs = (None, None) if idf is None else idf
     sides = [make_side(tokenizer, own, max_length, idf=one) for own, one in zip((src, tgt), idfs, strict=True)]
-    found: list[tuple[int, int, int]] = []
+    triples: list[tuple[int, int, int]] = []
     for number, own in enumerate(links or ()):
         past = sorted((i, j) for i, j in own.sure if i >= len(src[number]) or j >= len(tgt[number]))
         if past:
@@ -331,22 +330,22 @@ def make_pair(
             raise InputError(
                 f"the link {past[0][0]}-{past[0][1]} points past sentences of {lengths} words",
                 where=f"{pair}: sentence pair {number + 1} of the batch",
-                remedy="was the text split in another way?",
+                remedy="was the text tokenised differently?",
             )
         i_counts, j_counts = Counter(i for i, _ in own.sure), Counter(j for _, j in own.sure)
         n, m = int(sides[0].counts[number]), int(sides[1].counts[number])
-        found += [(number, i, j) for i, j in sorted(own.sure) if i_counts[i] == 1 == j_counts[j] and i < n and j < m]
-    table = torch.tensor(found, dtype=torch.long).view(-1, 3)
+        triples += [(number, i, j) for i, j in sorted(own.sure) if i_counts[i] == 1 == j_counts[j] and i < n and j < m]
+    table = torch.tensor(triples, dtype=torch.long).view(-1, 3)
     triple = (table[:, 0].contiguous(), table[:, 1].contiguous(), table[:, 2].contiguous())
     return PairBatch(pair, sides[0], sides[1], None if links is None else triple)
 
 
 def _mean(hidden: Tensor, rows: Tensor, n: int) -> Tensor:
-    """Means (B, n, d) of the tokens whose `rows` (B, T) are 0, ..., n - 1; those at -1 count nowhere."""
+    """Means (B, n, d) of the tokens whose `rows` (B, T) are 0, ..., n - 1; tokens at -1 are ignored."""
     import torch
 
     B, T, d = hidden.shape
-    # One row more a sentence takes what is not counted.
+    # One extra row per sentence collects the ignored tokens.
     places = (rows % (n + 1) + (n + 1) * torch.arange(B, device=hidden.device)[:, None]).flatten()
     tokens = _full(hidden.flatten(0, 1))
     sums = tokens.new_zeros(B * (n + 1), d).index_add(0, places, tokens)
@@ -355,12 +354,12 @@ def _mean(hidden: Tensor, rows: Tensor, n: int) -> Tensor:
 
 
 def _full(vectors: Tensor) -> Tensor:
-    """At least in single precision."""
+    """The vectors in single precision or better."""
     return vectors if vectors.element_size() >= 4 else vectors.float()
 
 
 def _moved(value: Any, device: Any) -> Any:
-    """With all tensors on this device, also those in tuples and fields."""
+    """The value with all its tensors on this device, including those in tuples and fields."""
     if isinstance(value, tuple):
         return tuple(_moved(one, device) for one in value)
     if dataclasses.is_dataclass(value):
@@ -370,11 +369,11 @@ def _moved(value: Any, device: Any) -> Any:
 
 
 def _filled(lengths: Sequence[int]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """A mask with so many places taken in each row."""
+    """A mask whose rows are true up to these lengths."""
     return np.arange(max(lengths, default=0)) < np.array(lengths, dtype=np.int64)[:, None]
 
 
 def _check_sentences(sentences: Sequence[Sequence[str]]) -> None:
     for number, words in enumerate(sentences, start=1):
         if isinstance(words, str) or not all(isinstance(word, str) for word in words):
-            raise InputError("sentences come as lists of words", where=f"sentence {number} of the batch")
+            raise InputError("sentences must be lists of words", where=f"sentence {number} of the batch")

@@ -1,4 +1,4 @@
-"""Which weights a run keeps: figures of the encoder as it trains, and the weights that did best by them."""
+"""Which weights a run keeps: evaluates the encoder during training and saves the best weights."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Evaluate = Callable[[Encoder], Mapping[str, float]]
 
 
 class BestWeights:
-    """Evaluates, and keeps the best weights in a file of the run's folder.
+    """Evaluates, and saves the best weights in the run's folder.
 
     Args:
         held_out: text whose masked tokens are guessed; empty in all but the first process.
-        evaluate: further figures; only the first process is asked.
+        evaluate: further figures; called in the first process only.
     """
 
     def __init__(
@@ -47,19 +47,19 @@ class BestWeights:
 
     def figures(self) -> dict[str, float]:
         """Figures of the encoder, the same in all processes."""
-        found: list[Any] = [None]
+        figures: list[Any] = [None]
         if self._accelerator.is_main_process:
             self._network.eval()
             own = {} if self._evaluate is None else self._evaluate(self._encoder)
-            found = [{**own, **self._guessed()}]
+            figures = [{**own, **self._masked_losses()}]
         if self._accelerator.num_processes > 1:
             from accelerate.utils import broadcast_object_list
 
-            broadcast_object_list(found)
-        return dict(found[0])
+            broadcast_object_list(figures)
+        return dict(figures[0])
 
     def judge(self, state: RunState) -> bool:
-        """Evaluate, keep the weights if they are the best so far, and note whether waiting has been long enough."""
+        """Evaluate and save the weights if they are the best so far; returns whether patience has run out."""
         figures = self.figures()
         if not figures:
             return False
@@ -80,18 +80,18 @@ class BestWeights:
         weights = load_tensors(self._place)
         # Only the process that writes knows the checksum.
         if best.sha256 not in (None, sha256_of_file(self._place)):
-            remedy = "remove the run's folder to begin anew"
-            raise FormatError("is not what was written (its checksum differs)", where=str(self._place), remedy=remedy)
+            remedy = "remove the run's folder to start over"
+            raise FormatError("is damaged (its checksum differs)", where=str(self._place), remedy=remedy)
         put_weights(self._network, weights, self._place.parent)
 
     def _merit(self, figures: Mapping[str, float]) -> float:
-        """What weights are chosen by; where nothing is told of translations, by how well masked tokens are guessed."""
+        """What weights are chosen by: the criterion, or without translations how well masked tokens are guessed."""
         if self._settings.choose == "mlm" or "semantic" not in figures:
             return -figures.get("mlm", math.inf)
         return figures["semantic"]
 
-    def _guessed(self) -> dict[str, float]:
-        """The mean loss of masked tokens of held out text, of all languages and of each; masks are always the same."""
+    def _masked_losses(self) -> dict[str, float]:
+        """Mean loss on masked tokens of held-out text, overall and by language; masks are always the same."""
         import torch
 
         generator = torch.Generator().manual_seed(step_seed(self._settings.seed, 0, -1))
@@ -106,5 +106,5 @@ class BestWeights:
 
 
 def step_seed(seed: int, step: int, process: int) -> int:
-    """A seed of its own for each step and process; process -1 for what is the same in all of them."""
+    """A separate seed for each step and process; process -1 for what all processes share."""
     return int(np.random.SeedSequence([seed, step, process + 1]).generate_state(1)[0])

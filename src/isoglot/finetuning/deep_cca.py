@@ -1,15 +1,16 @@
-"""How far the vectors of an encoder correlate with given ones, as a loss: deep CCA (Andrew et al. 2013).
+"""Deep CCA (Andrew et al. 2013): how strongly the vectors of an encoder correlate with given ones, as a loss.
 
-Hämmerl et al. 2022 pull an encoder towards well aligned static vectors with it, whatever their dimension. With X and Y
-centred, ridges a and b, and the singular values s of T = (X'X + aI)^(-1/2) X'Y (Y'Y + bI)^(-1/2), the canonical
-correlations, the loss is minus the sum of the largest s. Singular vectors U, V of T give the canonical directions
-P = (X'X + aI)^(-1/2) U and Q = (Y'Y + bI)^(-1/2) V; since the ridge is a share r of the mean variance, the gradient is
+Hämmerl et al. 2022 use it to pull an encoder towards well aligned static vectors of any dimension. With X and Y centred
+and ridges a and b, the canonical correlations are the singular values s of
+T = (X'X + aI)^(-1/2) X'Y (Y'Y + bI)^(-1/2); the loss is minus the sum of the largest s. Singular vectors U, V of T give
+the canonical directions
+P = (X'X + aI)^(-1/2) U and Q = (Y'Y + bI)^(-1/2) V; as the ridge is a share r of the mean variance, the gradient is
 
     d(sum s) / dX = (Y Q - X P diag(s)) P' - (r / d) sum_i s_i |p_i|^2 X
 
-that is, each variate X p is pulled towards its partner Y q. It needs no difference of singular values, and so no two
-of them need be distinct, as they must be when autograd goes through a decomposition. Where the sum has a kink, at an s
-of 0 or at the last that counts if the next equals it, this is one of its subgradients. All is in double precision.
+that is, each variate X p is pulled towards its partner Y q. Unlike autograd through a decomposition, it does not divide
+by differences of singular values, so they need not be distinct. Where the sum has a kink (an s of 0, or the last s that
+counts if it equals the next), this is one of its subgradients. Everything is computed in double precision.
 """
 
 from __future__ import annotations
@@ -41,21 +42,21 @@ APART = 1e-10
 def cca_loss(X: Tensor, Y: Tensor, *, components: int | None = None, regulariser: float = 0.1) -> Tensor:
     """Minus the sum of the largest canonical correlations of X and Y, a scalar; gradients flow to `X` only.
 
-    Rows are samples, columns are centred over them. A ridge is added to the covariances of each side:
-    S + regulariser * mean(diag(S)) * I, so that neither the units of X or Y nor rotations of them matter. Without it
-    (as it goes to 0) no invertible linear map of either side would; but samples that are no more than the dimensions of
-    both sides together then correlate perfectly in some directions, whatever they are, and batches are rarely larger.
+    Rows are samples; columns are centred. A ridge is added to the covariance of each side:
+    S + regulariser * mean(diag(S)) * I, so the loss does not depend on the scale or rotation of X or Y. Without the
+    ridge it would not depend on any invertible linear map of either side; but then any samples correlate perfectly in
+    some directions unless there are more of them than dimensions of both sides together, and batches are rarely larger.
 
-    One sample, or a side that does not vary, correlates with nothing: 0, and no gradient. Two samples always correlate:
-    nearly -1, and no gradient. The value is single precision, or double if X is.
+    One sample, or a side that does not vary, gives 0 and no gradient. Two samples always correlate: nearly -1, and no
+    gradient. The value has single precision, or double if X does.
 
     Args:
         X: vectors of the encoder (n, d).
-        Y: the vectors to correlate with (n, k), constants; k need not be d.
-        components: how many of the correlations count; all min(d, k) by default.
-        regulariser: the ridge as a share of the mean variance of a column, at least 1e-10. On generated vectors, whose
-            variances fall by powers as those of real ones do, directions that 256 to 1,024 samples led to correlated
-            best in others, or nearly, from .1 to 1; the smaller the batch, the more is needed.
+        Y: the vectors to correlate with (n, k), constants; k may differ from d.
+        components: number of correlations to sum; all min(d, k) by default.
+        regulariser: the ridge as a share of the mean variance of a column, at least 1e-10. On generated vectors whose
+            variances follow a power law, as those of real ones do, directions learned from 256 to 1,024 samples
+            generalised best, or nearly so, with .1 to 1; smaller batches need more.
 
     >>> import torch
     >>> X = torch.tensor([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 4.0]], requires_grad=True)
@@ -71,7 +72,7 @@ def cca_loss(X: Tensor, Y: Tensor, *, components: int | None = None, regulariser
     _check_regulariser(regulariser)
     if components is not None and not 1 <= components <= min(X.shape[1], Y.shape[1]):
         raise ConfigError(
-            f"must lie between 1 and {min(X.shape[1], Y.shape[1])}, the smaller dimension, not {components}",
+            f"must be between 1 and {min(X.shape[1], Y.shape[1])}, the smaller dimension, not {components}",
             where="components",
         )
 
@@ -87,7 +88,7 @@ def cca_loss(X: Tensor, Y: Tensor, *, components: int | None = None, regulariser
 
 
 def canonical_correlations(X: Tensor, Y: Tensor, regulariser: float = 0.1) -> Tensor:
-    """All min(d, k) canonical correlations that `cca_loss` sums up, the largest first; no gradient.
+    """All min(d, k) canonical correlations that `cca_loss` sums, largest first; no gradient.
 
     >>> import torch
     >>> X = torch.tensor([[0.0, 1.0], [1.0, -1.0], [2.0, -1.0], [3.0, 1.0]])
@@ -99,34 +100,34 @@ def canonical_correlations(X: Tensor, Y: Tensor, regulariser: float = 0.1) -> Te
     _check(X, Y)
     _check_regulariser(regulariser)
     with torch.no_grad(), torch.autocast(X.device.type, enabled=False):
-        found = torch.zeros(min(X.shape[1], Y.shape[1]), dtype=precision(X), device=X.device)
+        correlations = torch.zeros(min(X.shape[1], Y.shape[1]), dtype=precision(X), device=X.device)
         x, y = _Side.of(X.double(), regulariser), _Side.of(Y.double(), regulariser)
         if x is not None and y is not None:
             s = _Correlated.of(x, y).s  # fewer, if there are fewer samples
-            found[: len(s)] = s
-        return found
+            correlations[: len(s)] = s
+        return correlations
 
 
 def released_cca_loss(X: Tensor, Y: Tensor) -> Tensor:
-    """What the code of Hämmerl et al. 2022 minimises under the name of CCA, a scalar; gradients flow to `X` only.
+    """The loss that the code of Hämmerl et al. 2022 minimises as CCA, a scalar; gradients flow to `X` only.
 
     It compares the ten strongest directions of both sides, not the ten most correlated ones. For each side (n, d):
 
     1. The means m of the n rows are subtracted, but as an array of n by d that repeats m_1, ..., m_n, m_1, ... row
-       after row: from element (i, j) the mean of row (i d + j) modulo n. If n divides d, this shifts all rows alike,
-       column j by the mean of row j modulo n. It never centres columns, nor (but for n = 1) rows.
-    2. Of the result's singular value decomposition, the ten largest s and their left vectors a (n,) are kept (all, if
-       there are fewer), and scaled to t a, t^2 = max(s^2 / (s^2 + 1e-8), 1e-8): for any usual vectors t is 1.
+       by row: element (i, j) loses the mean of row (i d + j) modulo n. If n divides d, all rows shift alike, column j
+       by the mean of row j modulo n. This never centres columns, nor (unless n = 1) rows.
+    2. The ten largest singular values s of the result and their left vectors a (n,) are kept (all, if there are fewer),
+       and scaled to t a, t^2 = max(s^2 / (s^2 + 1e-8), 1e-8): for ordinary vectors t is 1.
 
     The loss is minus the sum of the ten largest singular values of these vectors of both sides, side by side (n, 20):
-    for t = 1 the sum of sqrt(1 + c) over the cosines c of the angles between both spaces of ten dimensions, and so
-    between 10 and 14.1. If both sides have fewer than ten dimensions, or samples, roots of 1 - c are in the sum too,
-    and it is largest where nothing correlates: no loss to use there.
+    for t = 1 the sum of sqrt(1 + c) over the cosines c of the angles between the two ten-dimensional spaces, and so
+    between 10 and 14.1. If both sides have fewer than ten dimensions or samples, the sum also includes sqrt(1 - c) and
+    is largest where nothing correlates, so the loss is useless there.
 
     There is no regulariser; the code sets one and does not use it. Value and gradient are those of the code, in double
-    precision, except where its gradient is infinite or mere rounding: if the tenth singular value of X equals the
-    eleventh, neither is pulled towards the other's place, and a sum's singular value of 0 pulls nowhere. Without
-    samples or dimensions the loss is 0.
+    precision, except where its gradient is infinite or pure rounding: if the tenth singular value of X equals the
+    eleventh, there is no pull to swap them, and a singular value of 0 in the sum has no gradient. Without samples or
+    dimensions the loss is 0.
 
     >>> import torch
     >>> X = torch.randn(50, 30, generator=torch.Generator().manual_seed(0))
@@ -147,13 +148,13 @@ def released_cca_loss(X: Tensor, Y: Tensor) -> Tensor:
 
 @functools.cache
 def _loss() -> Any:
-    """The autograd function of a value and its closed-form gradient; made here because its class needs torch."""
+    """The autograd function of a value with a closed-form gradient; defined here because its class needs torch."""
     import torch
 
     class Loss(torch.autograd.Function):
         @staticmethod
         def forward(ctx: Any, X: Tensor, solve: Callable[[Tensor, bool], tuple[Tensor, Tensor | None]]) -> Tensor:
-            # Half precision, as autocast would have it, cannot tell a small variance from none.
+            # Autocast would use half precision, which cannot tell a small variance from 0.
             with torch.autocast(X.device.type, enabled=False):
                 value, gradient = solve(X.double(), ctx.needs_input_grad[0])
             ctx.save_for_backward(None if gradient is None else gradient.to(precision(X)))
@@ -176,13 +177,13 @@ class _Side:
     """One side of a batch, ready to be correlated.
 
     Args:
-        C: centred and scaled (n, p); if there are fewer samples than dimensions, in coordinates of the space that they
-            span, so that all that follows is as small as the batch.
-        L: lower triangle with L L' = C'C + ridge (p, p). L^-1 does for the root above: T and its U are then rotated.
-        Z: C brought to unit covariance by it, C L'^-1 (n, p).
-        ridge: share of C's squares that is added to each dimension.
+        C: centred and scaled (n, p); with fewer samples than dimensions, in coordinates of the space they span, so that
+            all further matrices are no larger than the batch.
+        L: lower triangle with L L' = C'C + ridge (p, p). L^-1 replaces the inverse root above; it only rotates T and U.
+        Z: C whitened with L, C L'^-1 (n, p).
+        ridge: share of C's squared norm that is added to each dimension.
         basis: (p, d) of the coordinates, if any.
-        scale: that C was divided by, so that no square is too large or too small.
+        scale: what C was divided by, so that squares neither overflow nor underflow.
     """
 
     C: Tensor
@@ -194,20 +195,20 @@ class _Side:
 
     @classmethod
     def of(cls, X: Tensor, regulariser: float) -> _Side | None:
-        """None if it does not vary."""
+        """The side of these vectors; None if they do not vary."""
         import torch
 
         n, d = X.shape
         if n < 2 or d == 0:
             return None
-        C = X - X[0]  # exactly 0 for columns that do not vary, whatever the mean's rounding
+        C = X - X[0]  # exactly 0 for constant columns, whatever the mean's rounding
         C -= C.mean(0)
         scale = C.abs().amax()
         if not scale.isfinite():
             raise InputError(
-                "vectors of the batch are not finite, or too long",
+                "vectors of the batch are not finite, or too large",
                 where="X, Y",
-                remedy="lower the learning rate or look at the encoder's output",
+                remedy="lower the learning rate or check the encoder's output",
             )
         if scale <= STILL:
             return None
@@ -220,7 +221,7 @@ class _Side:
         ridge = regulariser / d
         S.diagonal().add_(ridge * S.trace())
         L = torch.linalg.cholesky(S)
-        # The samples and not products of them: their rounding would be as large as a small ridge.
+        # From the samples, not their products, whose rounding may be as large as a small ridge.
         Z = torch.linalg.solve_triangular(L.T, C, upper=True, left=False)
         return cls(C, L, Z, ridge, basis, scale)
 
@@ -250,7 +251,7 @@ class _Correlated:
         count = int((self.s[:components] > NONE).sum())
         U, s, V = self.U[:, :count], self.s[:count], self.V[:, :count]
         P: Tensor = torch.linalg.solve_triangular(x.L.T, U, upper=True)
-        # Partners less what is told of them; centred, as all sides are, and so the mean's own gradient is 0.
+        # Partners minus their prediction. All sides are centred, so centring adds nothing to the gradient.
         G = (y.Z @ V - x.Z @ (U * s)) @ P.T
         G -= x.ridge * (P.square().sum(0) @ s) * x.C
         return (G if x.basis is None else G @ x.basis) / x.scale
@@ -258,8 +259,8 @@ class _Correlated:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Strongest:
-    """One side as the released code sees it: A diag(s) B' is the matrix, less its misplaced means, and the first
-    vectors of A, scaled by t, are what is compared."""
+    """One side in the released code: A diag(s) B' is the matrix minus its misplaced means; the first vectors of A,
+    scaled by t, are compared."""
 
     A: Tensor
     s: Tensor
@@ -283,7 +284,7 @@ class _Strongest:
 
 
 def _nearness(x: _Strongest, y: _Strongest, slope: bool) -> tuple[Tensor, Tensor | None]:
-    """Minus the sum of the largest singular values of the strongest vectors of both sides, and its gradient."""
+    """Minus the sum of the largest singular values of both sides' strongest vectors, and its gradient."""
     import torch
 
     U, lengths, _ = torch.linalg.svd(torch.cat([x.vectors, y.vectors], dim=1), full_matrices=False)
@@ -291,11 +292,11 @@ def _nearness(x: _Strongest, y: _Strongest, slope: bool) -> tuple[Tensor, Tensor
     if not slope:
         return -lengths.sum(), None
     count = int((lengths > NONE).sum())
-    # The squares of the singular values are the eigenvalues of F(W) + the same of Y, with W = X X', and F the function
-    # that takes eigenvalue w = s^2 to t^2 for the strongest, to 0 for others. Hence d(sum) = sum(D D' dF(W)).
+    # The squared singular values are the eigenvalues of F(X X') + F(Y Y'), where F maps an eigenvalue w = s^2 to t^2
+    # for the strongest directions and to 0 for others. With W = X X' this gives d(sum) = sum(D D' dF(W)).
     D = U[:, :count] / (2 * lengths[:count]).sqrt()
-    # And dF(W) = A (differences of F over differences of w, times A' dW A) A' (Daleckii and Krein 1965), where only
-    # pairs with one of the strongest count. The difference of both of these is known, so that they may be equal.
+    # dF(W) = A (differences of F over differences of w, times A' dW A) A' (Daleckii and Krein 1965), where only pairs
+    # with one of the strongest count. If both are among the strongest, the ratio has a closed form: they may be equal.
     c, w, t2 = len(x.t), x.s.square(), x.t.square()
     gaps = w[:c, None] - w
     apart = (x.s[:c, None] - x.s).abs() > APART * x.s[0]
@@ -307,7 +308,7 @@ def _nearness(x: _Strongest, y: _Strongest, slope: bool) -> tuple[Tensor, Tensor
     ratios[:, :c] = torch.where(above[:, None] & above, rises, torch.where(above[:, None] | above, ratios[:, :c], 0))
     seen = x.A.T @ D
     K = ratios * (seen[:c] @ seen.T)
-    # dX = 2 A K A' X, of which the strongest's rows come first, then their columns, then what A does not span.
+    # dX = 2 A K A' X: first the rows of the strongest, then their columns, then what A does not span.
     G = x.A[:, :c] @ ((K * x.s) @ x.Bh)
     rest = x.A[:, c:] @ K[:, c:].T
     clear = x.s[:c] > APART * x.s[0]

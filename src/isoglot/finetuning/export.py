@@ -21,25 +21,25 @@ RUN_FORMAT = "isoglot-training-run"
 
 
 def check_output(folder: Path) -> None:
-    """Raise unless the folder is free, empty, or that of a run of ours."""
+    """Raise unless the folder is missing, empty, or from an earlier run of ours."""
     if folder.exists() and not folder.is_dir():
         raise InputError("is a file, not a folder", where=str(folder), remedy="choose another output path")
     with contextlib.suppress(OSError, InputError):
         if read_json_object(folder / RUN / "recipe.json").get("format") == RUN_FORMAT:
             return
-    # A run that was killed before it began has left links between words at most, or a new encoder.
-    left = (f"{RUN}/*links-*", f"{RUN}/*{START}*", f"{RUN}/*{START}*/*")
-    others = (path for path in folder.rglob("*") if path.is_file() and not any(path.match(one) for one in left))
+    # A run that was killed before its first step has left word links or a new encoder at most.
+    leftovers = (f"{RUN}/*links-*", f"{RUN}/*{START}*", f"{RUN}/*{START}*/*")
+    others = (path for path in folder.rglob("*") if path.is_file() and not any(path.match(one) for one in leftovers))
     if any(others):
         raise InputError(
-            "this folder holds other things and will not be overwritten",
+            "this folder holds other files and will not be overwritten",
             where=str(folder),
             remedy="choose another output path",
         )
 
 
 def check_export() -> None:
-    """Raise before long work whose result could not be written for want of a library."""
+    """Raise before long work if a library needed to write its result is missing."""
     try:
         import sentence_transformers.base.modules
         import sentence_transformers.sentence_transformer.modules  # noqa: F401
@@ -48,9 +48,9 @@ def check_export() -> None:
 
 
 def save_encoder(encoder: Encoder, folder: Path) -> None:
-    """Write the model into the folder, beside what is there; each file is complete before it gets its name.
+    """Write the model into the folder, beside existing files; each file is complete before it gets its name.
 
-    Sentence vectors are means of all tokens at length one, as `Encoder.sentences` has them but for the length.
+    Sentence vectors are the means of all tokens, as in `Encoder.sentences`, scaled to unit length.
     """
     check_export()
     from sentence_transformers import SentenceTransformer
@@ -69,11 +69,11 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
             words.max_seq_length = encoder.model.longest
             modules = [words, Pooling(encoder.model.width, pooling_mode="mean"), Normalize()]
             SentenceTransformer(modules=modules, device="cpu").save(str(temporary), create_model_card=False)
-        # sentence-transformers writes the model without its head: ours once more.
+        # sentence-transformers saves the model without its head, so save ours again.
         encoder.model.save(temporary)
-        # safetensors makes private files; config.json follows the user's umask.
+        # safetensors creates private files; config.json follows the user's umask.
         readable = (temporary / "config.json").stat().st_mode
-        # The list of modules last: with it the folder is whole.
+        # The list of modules goes last: it completes the folder.
         files = [path for path in temporary.rglob("*") if path.is_file()]
         for path in sorted(files, key=lambda one: (one.name == "modules.json", one)):
             path.chmod(readable)

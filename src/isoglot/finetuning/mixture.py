@@ -1,4 +1,4 @@
-"""All that a run reads: parallel text, monolingual text and static vectors, each for the objectives that take it."""
+"""Everything a run reads: parallel text, monolingual text and static vectors, each for the objectives that use it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Sources:
     """Texts and vectors of a run; any may be missing.
 
     Args:
-        static: by language, vectors in one space.
+        static: vectors for each language, all in one space.
     """
 
     corpora: Sequence[Corpus] = ()
@@ -35,15 +35,15 @@ class Sources:
     static: Mapping[str, Space] = dataclasses.field(default_factory=dict)
 
     def identity(self) -> dict[str, Any]:
-        """What tells these sources from others."""
+        """What distinguishes these sources from others."""
         texts = {one.name: [one.digest, len(one.rows), len(one.held_out)] for one in self.corpora}
         texts |= {one.lang: [one.digest, len(one.rows), len(one.held_out)] for one in self.texts}
         return {"texts": texts, "vectors": {lang: space.fingerprint() for lang, space in self.static.items()}}
 
     def check(self, objectives: Sequence[Objective], width: int) -> None:
-        """Raise if objectives lack what they need, or a source lacks an objective.
+        """Raise if an objective lacks its data, or data lacks an objective.
 
-        Parallel text may go without: then it is there to be evaluated on.
+        Parallel text needs no objective: it can be there for evaluation only.
         """
         plain = [one.objective.name for one in objectives if _plain(one)]
         static = [one for one in objectives if "static" in one.needs]
@@ -52,12 +52,12 @@ class Sources:
             raise ConfigError("no objective reads monolingual text", where="text", remedy="add mlm to the objectives")
         if self.static and not static:
             remedy = "add static_dcca or static_mse to the objectives"
-            raise ConfigError("no objective takes static vectors", where="static", remedy=remedy)
+            raise ConfigError("no objective uses static vectors", where="static", remedy=remedy)
         if static and not self.static:
-            remedy = "give `static`: language = vectors"
+            remedy = "set `static`: language = vectors"
             raise ConfigError(f"{static[0].objective.name} needs static vectors", where="objectives", remedy=remedy)
         if pairs and not self.corpora:
-            remedy = "give `text`: language = file" if pairs == plain else "give `parallel`: language = text"
+            remedy = "set `text`: language = file" if pairs == plain else "set `parallel`: language = text"
             needed = "text" if pairs == plain else "parallel text"
             raise ConfigError(f"{pairs[0]} needs {needed}", where="objectives", remedy=remedy)
         for one in static:
@@ -68,9 +68,9 @@ class Sources:
 class Mixture:
     """Batches of all sources, each as often as its objectives need it.
 
-    A step has `accumulation` draws. Pairs of languages have a batch in each, and so have languages with text of their
-    own, which share the blocks of a step; words with static vectors come once a step, as a small batch of them
-    correlates with anything.
+    A step has `accumulation` draws. Each draw has a batch for every language pair and for every language with
+    monolingual text, which share the blocks of a step. Words with static vectors come once per step, because a small
+    batch of them correlates with anything.
     """
 
     def __init__(
@@ -117,12 +117,12 @@ class Mixture:
 
     @property
     def pairs_of_a_draw(self) -> int:
-        """Pairs of languages that are learned from."""
+        """Number of language pairs to learn from."""
         return 0 if self._pairs is None else len(self._pairs.corpora)
 
     @property
     def draws_of_an_epoch(self) -> int:
-        """A pass over the largest parallel text, else over the largest text, else over all words."""
+        """Draws in one pass over the largest parallel text, else the largest monolingual text, else all words."""
         if self._pairs is not None:
             return self._pairs.batches_of_an_epoch
         if self._texts is not None:

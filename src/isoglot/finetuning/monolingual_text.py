@@ -1,8 +1,8 @@
 """Monolingual text for training: blocks of running text to guess masked tokens in.
 
-A batch takes some lines in an order that its number tells, joins their tokens and cuts them into blocks, so that hardly
-any place is padding. As in `isoglot.finetuning.parallel_text`, that is all the state: a stopped run resumes with the
-very lines that would have come next.
+A batch takes some lines, joins their tokens and cuts them into blocks, so that there is hardly any padding. As in
+`isoglot.finetuning.parallel_text`, its lines follow from the seed and its number: a stopped run resumes with the lines
+that would have come next.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _SAMPLE = 500
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TextCorpus(Sequence[str]):
-    """Text of one language, a sentence or a paragraph a line: a sequence of the lines that are learned from.
+    """Text of one language, one sentence or paragraph per line: a sequence of the lines to learn from.
 
     Args:
         lines: all lines, in memory or on disk.
-        rows: numbers of the lines that are learned from.
+        rows: numbers of the lines to learn from.
         held_out: numbers of the lines to evaluate on.
-        digest: of all lines, to tell whether a stopped run still finds the same text.
+        digest: of all lines, so that a resumed run can check that the text is the same.
     """
 
     lang: str
@@ -75,43 +75,43 @@ def open_text(
     limit: int | None = None,
     progress: Progress = silent,
 ) -> TextCorpus:
-    """Lines that are not blank; the last ones are held out.
+    """Open a text, without blank lines; the last lines are held out.
 
     Args:
         text: a file, or lines.
-        held_out: how many of the last lines are for evaluation; default a twentieth, at most 500.
-        limit: learn from so many lines at most, the first ones.
+        held_out: number of lines at the end to evaluate on; a twentieth by default, at most 500.
+        limit: learn from this many lines at most, from the start.
     """
     for what, number, least in (("held_out", held_out, 0), ("limit", limit, 1)):
         if number is not None and number < least:
             raise ConfigError(f"must be at least {least}, not {number}", where=what)
     lines = open_lines(text, progress) if isinstance(text, Path | str) else text
     n, whole = len(lines), hashlib.blake2b(digest_size=8)
-    there = np.zeros(n, dtype=bool)
+    filled = np.zeros(n, dtype=bool)
     for number, line in enumerate(map(str.strip, lines)):
-        there[number] = bool(line)
+        filled[number] = bool(line)
         whole.update(line.encode("utf-8", "surrogatepass") + b"\n")
         if number % 8192 == 0:
             progress(f"reading {lang}", number, n)
     progress(f"reading {lang}", max(n, 1), max(n, 1))
-    kept = np.flatnonzero(there)
-    count = min(int(len(kept) * HELD_OUT_SHARE), MOST_HELD_OUT) if held_out is None else held_out
-    first = max(0, len(kept) - count)
+    rows = np.flatnonzero(filled)
+    count = min(int(len(rows) * HELD_OUT_SHARE), MOST_HELD_OUT) if held_out is None else held_out
+    first = max(0, len(rows) - count)
     if not first:
         raise InputError(
-            f"of {n:,} lines, {count:,} held out, none is left to learn from",
+            f"no lines left to learn from ({n:,} in all, {count:,} held out)",
             where=str(text) if isinstance(text, Path | str) else lang,
             remedy="give more text or hold out fewer lines",
         )
-    return TextCorpus(lang, lines, kept[:first][:limit], kept[first:], whole.hexdigest())
+    return TextCorpus(lang, lines, rows[:first][:limit], rows[first:], whole.hexdigest())
 
 
 class TextSampler:
     """Batches of every language.
 
     Args:
-        blocks: how many blocks a batch of one language has, about.
-        length: tokens of a block, special ones too.
+        blocks: approximate number of blocks per batch.
+        length: tokens per block, including special ones.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class TextSampler:
     ) -> None:
         names = [corpus.lang for corpus in corpora]
         if len(set(names)) < len(names):
-            raise ConfigError(f"a language has two texts: {', '.join(sorted(names))}", where="text")
+            raise ConfigError(f"more than one text for a language: {', '.join(sorted(names))}", where="text")
         self.corpora = list(corpora)
         self._seed, self._pad = seed, int(tokenizer.pad_token_id)
         self._tokens = Tokens(tokenizer, length, 0)
@@ -128,11 +128,11 @@ class TextSampler:
 
     @property
     def batches_of_an_epoch(self) -> int:
-        """Of each language; the largest text decides."""
+        """For each language; the largest text decides."""
         return max(self._own(index) for index in range(len(self.corpora)))
 
     def draw(self, number: int) -> list[Drawn]:
-        """Batch `number`, counted from 0, of every language; small texts start again."""
+        """Batch `number`, counted from 0, of every language; small texts are repeated."""
         drawn = []
         for index, corpus in enumerate(self.corpora):
             epoch, at = divmod(number, self._own(index))
@@ -142,7 +142,7 @@ class TextSampler:
         return drawn
 
     def held_out(self) -> list[TextBatch]:
-        """All held out lines, in batches like those of training."""
+        """All held-out lines, in batches like those of training."""
         return [
             self.blocks(corpus.lang, corpus.text(corpus.held_out[begin : begin + size]))
             for corpus, size in zip(self.corpora, self._lines, strict=True)
@@ -150,13 +150,13 @@ class TextSampler:
         ]
 
     def blocks(self, lang: str, texts: Sequence[str]) -> TextBatch:
-        """These texts one after the other, cut into blocks; only the last may be shorter."""
+        """These texts, joined and cut into blocks; only the last may be shorter."""
         prefix, suffix, room = self._tokens.prefix, self._tokens.suffix, self._tokens.room
-        # After a line stands what stands after any text, so that the lines of a block can be told apart. A line may
-        # hold special tokens of its own, which nobody is to guess either.
+        # Each line ends with the usual suffix, which separates the lines of a block. Special tokens within a line are
+        # not guessed either.
         special = {*prefix, *suffix}
         running = list(chain.from_iterable([*line, *suffix] for line in self._tokens.of_texts(texts)))
-        # A block brings its own end, be it in the middle of a line.
+        # Every block gets a suffix, even in the middle of a line, so the last line needs none.
         running = running[: len(running) - len(suffix)]
         rows, numbers, counts = [], [], []
         for begin in range(0, len(running), room):
@@ -167,8 +167,8 @@ class TextSampler:
 
     def _lines_of_a_batch(self, corpus: TextCorpus, blocks: int) -> int:
         rows = corpus.rows[np.linspace(0, len(corpus) - 1, min(len(corpus), _SAMPLE)).astype(np.int64)]
-        found = self._tokens.of_texts(corpus.text(rows))
-        mean = sum(map(len, found)) / len(found) + len(self._tokens.suffix)
+        sample = self._tokens.of_texts(corpus.text(rows))
+        mean = sum(map(len, sample)) / len(sample) + len(self._tokens.suffix)
         return min(len(corpus), max(1, round(blocks * self._tokens.room / max(mean, 1))))
 
     def _own(self, index: int) -> int:

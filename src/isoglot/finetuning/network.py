@@ -1,9 +1,8 @@
 """The network that is trained: an encoder, sometimes its head for masked tokens, and the losses of a batch.
 
-One call takes one batch (of one pair of languages, of text, or of words) to its loss, so that a wrapper for several
-processes sees a whole forward pass. Each process encodes its share of the sentences and is told the hidden states of
-the others, so that every objective sees the whole batch: sentences to be told apart, and counts to be divided by, are
-those of one process.
+One call computes the loss of one batch (of a language pair, of text, or of words), so that a wrapper for several
+processes sees a whole forward pass. Each process encodes its share of the sentences and receives the hidden states of
+the others, so that every objective sees the whole batch: contrasts and counts are the same as in a single process.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from isoglot.finetuning.settings import TrainingSettings
 
 #: Where the head for masked tokens hangs.
 _HEADS = ("cls", "lm_head", "predictions")
-#: Into so many groups of like length a batch is split on a processor. Samplers put sentences of like length together
-#: already; a quarter of a batch is padding all the same, and two groups take a seventh off a step. More gain nothing.
+#: Number of groups of similar length that a batch is split into on a CPU. Samplers already put sentences of similar
+#: length together, but a quarter of a batch is still padding; two groups save a seventh of a step, more save nothing.
 _GROUPS = 2
 
 
@@ -36,9 +35,9 @@ class Network(nn.Module):
     Args:
         loaded: the encoder, which is trained in place.
         objectives: what is to be minimised.
-        settings: of which `layer`, `freeze`, `lora`, `new_head` and `seed` count here.
-        texts: whether there is monolingual text, in which masked tokens are then guessed.
-        rank, processes: which share of each batch this process encodes.
+        settings: only `layer`, `freeze`, `lora`, `new_head` and `seed` matter here.
+        texts: whether there is monolingual text, whose masked tokens are then guessed.
+        rank, processes: determine the share of each batch that this process encodes.
     """
 
     def __init__(
@@ -64,7 +63,7 @@ class Network(nn.Module):
             self.head = next((getattr(self.masked, name) for name in _HEADS if hasattr(self.masked, name)), None)
             self.vocabulary = Vocabulary.of(loaded.tokenizer)
         self.encoder: Any = loaded.network
-        # Not a submodule: it is neither trained nor saved nor wrapped.
+        # Not a submodule: it must not be trained, saved or wrapped.
         self._start: list[Any] = []
         if "start" in needs:
             self._start.append(copy.deepcopy(self.encoder).eval().requires_grad_(False))
@@ -73,21 +72,21 @@ class Network(nn.Module):
             torch.manual_seed(settings.seed)
             _add_adapters(self.encoder, settings.lora)
             for name, parameter in self.named_parameters():
-                if "lora_" not in name:  # the head is not the encoder's
+                if "lora_" not in name:  # including the head, which has no adapters
                     parameter.requires_grad_(False)
         if not any(one.requires_grad for one in self.parameters()):
             raise ConfigError("nothing is left to train", where="freeze")
 
     def trained(self) -> dict[str, nn.Parameter]:
-        """What is trained, by name."""
+        """Trained parameters, by name."""
         return {name: one for name, one in self.named_parameters() if one.requires_grad}
 
     def takers(self, kind: type[Batch]) -> tuple[Objective, ...]:
-        """The objectives that take batches of this kind."""
+        """The objectives that use batches of this kind."""
         return tuple(one for one in self.objectives if takes(one, kind, self._texts))
 
     def forward(self, data: Batch, generator: Generator) -> tuple[Tensor, dict[str, tuple[Tensor, int]]]:
-        """The weighted loss of a batch, and by objective its sum over all items and how many there are."""
+        """The weighted loss of a batch, and for each objective its sum over items and their number."""
         objectives = self.takers(type(data))
         batch = EncodedBatch(data, **self._hidden(data, objectives), masked=self._predictions(data, generator))
         loss: Tensor | None = None
@@ -95,27 +94,27 @@ class Network(nn.Module):
         for one in objectives:
             total, count = one.total(batch)
             if "masked" in one.needs:
-                # Each process has seen its own tokens only; a sum of what the others saw has no gradient here.
+                # Each process has seen only its own tokens; the sum over the others has no gradient here.
                 whole, count = self._summed(total, count)
                 value, total = total * self.processes / max(count, 1), whole
             else:
-                # All processes know the same loss; its gradient comes from their own sentences, and is averaged later.
+                # All processes have the same loss; gradients come from their own sentences and are averaged later.
                 value = total * self.processes / max(count, 1)
             loss = one.weight * value if loss is None else loss + one.weight * value
             terms[one.objective.name] = (total.detach(), count)
         assert loss is not None
         if not loss.requires_grad:
-            # Nothing to learn from, such as no pair that is short enough for TLM: a gradient of 0, which other
-            # processes wait for.
+            # Nothing to learn from, for example no pair short enough for TLM: a gradient of 0, since other processes
+            # wait for one.
             loss = loss + 0 * sum(one.sum() for one in self.trained().values())
         return loss, terms
 
     def start_on(self, device: Any) -> None:
-        """Move the frozen start, which is no submodule, to a device."""
+        """Move the frozen copy from before training, which is not a submodule, to a device."""
         self._start = [one.to(device) for one in self._start]
 
     def merge_adapters(self) -> None:
-        """Put what low-rank adapters have learned into the weights, and take them away."""
+        """Merge low-rank adapters into the weights and remove them."""
         for name, module in list(self.encoder.named_modules()):
             if hasattr(module, "lora_A"):
                 module.merge()
@@ -124,7 +123,7 @@ class Network(nn.Module):
 
     @torch.no_grad()
     def masked_loss(self, batch: TextBatch, generator: Generator) -> tuple[float, int]:
-        """The sum over masked tokens of -log p(token), and how many there are, by this process alone."""
+        """The sum over masked tokens of -log p(token), and their number, in this process alone."""
         (objective,) = (one for one in self.takers(TextBatch) if isinstance(one, MLM))
         (masked,) = objective.inputs(batch, self.vocabulary, generator, self.longest)
         logits, labels = self._guess(masked, slice(0, len(batch)))
@@ -132,28 +131,28 @@ class Network(nn.Module):
         return float(total), count
 
     def _hidden(self, data: Batch, objectives: Sequence[Objective]) -> dict[str, Tensor]:
-        """What the objectives need, by its name in `EncodedBatch`."""
+        """The hidden states that the objectives need, by their name in `EncodedBatch`."""
         needs = frozenset().union(*(one.needs for one in objectives))
         share = self._share(len(data))
         if isinstance(data, WordBatch):
             return {"alone": self._gathered(self._states(self.encoder, data.side, share), len(data))}
         if not isinstance(data, PairBatch) or not needs - {"masked"}:
             return {}
-        found = {
+        hidden = {
             which: self._gathered(self._states(self.encoder, side, share), len(data))
             for which, side in (("src", data.src), ("tgt", data.tgt))
         }
         if "start" in needs:
             with torch.no_grad():
-                found["start"] = self._gathered(self._states(self._start[0], data.tgt, share), len(data))
-        return found
+                hidden["start"] = self._gathered(self._states(self._start[0], data.tgt, share), len(data))
+        return hidden
 
     def _states(self, encoder: Any, side: Side, share: slice) -> Tensor:
-        """Hidden states (b, T, d) of the rows of a share; short rows are not encoded at the width of the longest."""
+        """Hidden states (b, T, d) of the rows of a share, encoded in groups of similar length to save padding."""
         ids, mask = _inputs(side, share)
-        if ids.device.type != "cpu":  # the sizes would be waited for, and a graphics card has room for padding
+        if ids.device.type != "cpu":  # reading lengths would wait for the GPU, where padding is cheap
             return self._layer_states(encoder, ids, mask)[: share.stop - share.start]
-        # Looked up once for all groups: the gradient of a lookup is as large as the vocabulary.
+        # One lookup for all groups: its gradient is as large as the vocabulary.
         vectors = encoder.get_input_embeddings()(ids)
         lengths = mask.sum(1)
         groups = [rows for rows in lengths.argsort(stable=True).chunk(_GROUPS) if len(rows)]
@@ -168,29 +167,31 @@ class Network(nn.Module):
         inputs = {"input_ids": ids, "inputs_embeds": vectors, "attention_mask": mask}
         if self.layer == int(encoder.config.num_hidden_layers):
             return encoder(**inputs).last_hidden_state  # type: ignore[no-any-return]
-        found = encoder(**inputs, output_hidden_states=True)
-        return found.hidden_states[self.layer]  # type: ignore[no-any-return]
+        output = encoder(**inputs, output_hidden_states=True)
+        return output.hidden_states[self.layer]  # type: ignore[no-any-return]
 
     def _predictions(self, data: Batch, generator: Generator) -> dict[str, Predictions]:
-        found: dict[str, Predictions] = {}
+        predictions: dict[str, Predictions] = {}
         if not isinstance(data, PairBatch | TextBatch):
-            return found
+            return predictions
         for one in self.takers(type(data)):
             if isinstance(one, MLM):
-                # All processes draw the same masks; each then takes those of its sentences.
+                # All processes draw the same masks; each uses those of its own sentences.
                 drawn = one.inputs(data, self.vocabulary, generator, self.longest)
                 guesses = [self._guess(masked, self._share(len(masked.side))) for masked in drawn]
                 if guesses:
                     logits, labels = (torch.cat(parts) for parts in zip(*guesses, strict=True))
-                    found[one.objective.name] = Predictions(logits, labels)
+                    predictions[one.objective.name] = Predictions(logits, labels)
                 else:
                     device = next(self.parameters()).device
                     nothing = torch.zeros(0, self.vocabulary.size, device=device)
-                    found[one.objective.name] = Predictions(nothing, torch.zeros(0, dtype=torch.long, device=device))
-        return found
+                    predictions[one.objective.name] = Predictions(
+                        nothing, torch.zeros(0, dtype=torch.long, device=device)
+                    )
+        return predictions
 
     def _guess(self, masked: Masked, share: slice) -> tuple[Tensor, Tensor]:
-        """Scores of the vocabulary for the masked tokens, and what they were."""
+        """Scores of the vocabulary for the masked tokens, and the tokens that were there."""
         labels = masked.labels[share].flatten()
         places = (labels != IGNORED).nonzero()[:, 0]
         ids, mask = _inputs(masked.side, share)
@@ -206,7 +207,7 @@ class Network(nn.Module):
         return slice(rows * self.rank // self.processes, rows * (self.rank + 1) // self.processes)
 
     def _gathered(self, own: Tensor, rows: int) -> Tensor:
-        """Hidden states of the whole batch, of which our own have a gradient."""
+        """Hidden states of the whole batch; only our own share has a gradient."""
         if self.processes == 1:
             return own
         most = -(-rows // self.processes)
@@ -219,7 +220,7 @@ class Network(nn.Module):
         return torch.cat(whole)
 
     def _summed(self, total: Tensor, count: int) -> tuple[Tensor, int]:
-        """Of all processes together."""
+        """Totals over all processes."""
         if self.processes == 1:
             return total, count
         both = torch.stack([total.detach().double(), total.new_tensor(count).double()])
@@ -227,14 +228,14 @@ class Network(nn.Module):
         return both[0], int(both[1])
 
     def _freeze(self, what: str, depth: int, top: int) -> None:
-        """Stop training of the named layers, of those above the top one, and of what no loss reaches."""
+        """Freeze the named layers, those above the top one, and what no loss reaches."""
         for name, parameter in self.named_parameters():
             if "pooler" in name:
                 parameter.requires_grad_(False)
         stack = layer_stack(self.encoder)
         frozen = {number for number in range(depth + 1) if number > top} | parse_frozen(what, depth)
         if what and stack is None:
-            raise ConfigError(f"layers of a {self.encoder.config.model_type} cannot be told apart", where="freeze")
+            raise ConfigError(f"cannot find the layers of a {self.encoder.config.model_type}", where="freeze")
         if stack is None:
             return
         for number, layer in enumerate(stack, start=1):
@@ -245,7 +246,7 @@ class Network(nn.Module):
 
 
 def takes(objective: Objective, kind: type[Batch], texts: bool) -> bool:
-    """Whether an objective takes batches of a kind; `texts` tells whether there is monolingual text."""
+    """Whether an objective uses batches of a kind; `texts` says whether there is monolingual text."""
     if "static" in objective.needs:
         return kind is WordBatch
     if texts and isinstance(objective, MLM) and objective.monolingual:
@@ -254,18 +255,18 @@ def takes(objective: Objective, kind: type[Batch], texts: bool) -> bool:
 
 
 def _inputs(side: Side, share: slice) -> tuple[Tensor, Tensor]:
-    """Tokens and mask for a model. It cannot take no sentence at all: it then gets one, which counts for nothing."""
+    """Tokens and mask for a model. An empty share gets one sentence, which is ignored, as models need at least one."""
     rows = share if share.stop > share.start else slice(0, 1)
     return side.ids[rows], side.mask[rows].long()
 
 
 def parse_frozen(text: str, depth: int) -> set[int]:
-    """Numbers of the layers that are not to be trained; 0, or "embeddings", are the vectors of the vocabulary.
+    """Numbers of the layers not to train; 0, or "embeddings", is the embedding layer.
 
     >>> sorted(parse_frozen("embeddings, 2-4", 6))
     [0, 2, 3, 4]
     """
-    found: set[int] = set()
+    layers: set[int] = set()
     for part in filter(None, (part.strip() for part in text.split(","))):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.replace("embeddings", "0"))
         first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
@@ -273,10 +274,10 @@ def parse_frozen(text: str, depth: int) -> set[int]:
             raise ConfigError(
                 f"cannot freeze {part!r} of an encoder with {depth} layers",
                 where="freeze",
-                remedy="write it as embeddings,1-3",
+                remedy="write it like embeddings,1-3",
             )
-        found.update(range(first, last + 1))
-    return found
+        layers.update(range(first, last + 1))
+    return layers
 
 
 def _layer(number: int, depth: int) -> int:

@@ -1,7 +1,7 @@
-"""A new, small encoder for some languages: its own vocabulary of word pieces, and random weights to be trained.
+"""A new, small encoder for some languages: its own vocabulary of word pieces, and untrained weights.
 
-For machines without a downloaded model. The vocabulary is a unigram model over all languages (Kudo 2018), each with as
-many lines as the others, so that none is cut into letters; the network is a small BERT with its head for masked tokens.
+For machines without a downloaded model. The vocabulary is a unigram model over all languages (Kudo 2018), with the same
+number of lines from each, so that none is cut into letters; the network is a small BERT with a head for masked tokens.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ SPECIAL = {
 }
 
 
-#: Standard deviation of the first vectors of word pieces; random ones have .02.
-_WARM_SPREAD = 0.04
-#: Text with no more capitals than this, as a share of letters that have two cases, is lower-cased; looked for in so
-#: many lines of each language.
+#: Standard deviation of the initial vectors of word pieces; random ones have .02.
+_SPREAD = 0.04
+#: Text counts as lower-cased if at most this share of its cased letters are capitals, in this many lines of each
+#: language.
 _FEW_CAPITALS, _CASE_LINES = 0.001, 2000
 
 
 @dataclasses.dataclass(frozen=True)
 class FreshEncoder:
-    """How large the new encoder is.
+    """The size of a new encoder.
 
     Args:
-        vocabulary: word pieces of all languages together, at most.
-        layers, width, heads: of the network; its inner layers are four times as wide.
-        longest: tokens that it takes at once.
-        lower: whether it reads everything in lower case; None: if the text is written so. An encoder that has learned
-            from lower-cased text alone knows no capital, and would read a sentence that begins with one badly.
-        lines: of each language that the vocabulary is learned from, at most.
-        warm: passes of skip-gram over these lines, which give word pieces their first vectors; 0 for random ones.
+        vocabulary: maximum number of word pieces, over all languages.
+        layers, width, heads: of the network; its feed-forward layers are four times as wide.
+        longest: maximum number of tokens in a sequence.
+        lower: whether to lower-case all input; None to do so if the text is lower-cased. An encoder that has only seen
+            lower-cased text knows no capitals and would misread a sentence that starts with one.
+        lines: maximum number of lines of each language to learn the vocabulary from.
+        warm: passes of skip-gram over these lines to initialise the vectors of word pieces; 0 for random vectors.
     """
 
     vocabulary: int = 16_000
@@ -75,7 +75,7 @@ def make_encoder(
     seed: int = 0,
     progress: Progress = silent,
 ) -> Path:
-    """Write a folder that transformers loads, with random weights.
+    """Write an untrained encoder into a folder that transformers can load.
 
     Args:
         texts: lines of each language.
@@ -95,9 +95,9 @@ def make_encoder(
     if not texts or not all(len(lines) for lines in texts.values()):
         raise InputError("an encoder needs text of at least one language")
     progress("learning word pieces", 0, 1)
-    chosen = _balanced(texts, size.lines, seed)
-    lower = _all_lower(chosen) if size.lower is None else size.lower
-    tokenizer = _tokenizer((line for lines in chosen.values() for line in lines), size, lower)
+    sample = _balanced(texts, size.lines, seed)
+    lower = _all_lower(sample) if size.lower is None else size.lower
+    tokenizer = _tokenizer((line for lines in sample.values() for line in lines), size, lower)
     progress("learning word pieces", 1, 1)
     config = transformers.BertConfig(
         vocab_size=len(tokenizer),
@@ -108,17 +108,17 @@ def make_encoder(
         max_position_embeddings=size.longest,
         type_vocab_size=1,
         pad_token_id=tokenizer.pad_token_id,
-        # Short runs over much text learn too little rather than too much by heart.
+        # Short runs over much text underfit rather than overfit.
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,
     )
-    # The caller's own random numbers are as they were when we are done.
+    # Leave the caller's random state as it was.
     with torch.random.fork_rng(devices=[]), ENCODER_FOLDER.replacing(folder) as temporary, quiet():
         torch.manual_seed(seed)
         network: Any = transformers.BertForMaskedLM(config)
         if size.warm:
-            rows, vectors = piece_vectors(tokenizer, chosen, size.width, epochs=size.warm, seed=seed, progress=progress)
-            vectors *= _WARM_SPREAD / vectors.std()
+            rows, vectors = piece_vectors(tokenizer, sample, size.width, epochs=size.warm, seed=seed, progress=progress)
+            vectors *= _SPREAD / vectors.std()
             with torch.no_grad():
                 network.get_input_embeddings().weight[torch.from_numpy(rows)] = torch.from_numpy(vectors)
         network.save_pretrained(temporary)
@@ -127,17 +127,17 @@ def make_encoder(
 
 
 def _balanced(texts: Mapping[str, Sequence[str]], most: int, seed: int) -> dict[str, list[str]]:
-    """Equally many lines of each language, from all over its text."""
+    """The same number of lines of each language, sampled from all of its text."""
     each = min(most, *(len(lines) for lines in texts.values()))
-    found = {}
+    sample = {}
     for number, (lang, lines) in enumerate(texts.items()):
         rows = np.random.default_rng([seed, number]).choice(len(lines), size=each, replace=False)
-        found[lang] = [lines[int(row)] for row in np.sort(rows)]
-    return found
+        sample[lang] = [lines[int(row)] for row in np.sort(rows)]
+    return sample
 
 
 def _all_lower(texts: Mapping[str, Sequence[str]]) -> bool:
-    """Whether some language has small letters, and none has more than a few capitals by mistake.
+    """Whether some language has lower-case letters, and none has more than a few stray capitals.
 
     >>> _all_lower({"en": ["a cat sat"]}), _all_lower({"en": ["a cat sat"], "de": ["eine Katze"]})
     (True, False)
@@ -167,7 +167,7 @@ def _tokenizer(lines: Iterator[str], size: FreshEncoder, lower: bool) -> Any:
         vocab_size=size.vocabulary, special_tokens=list(SPECIAL.values()), unk_token="[UNK]", show_progress=False
     )
     tokenizer.train_from_iterator(lines, trainer)
-    # Sums are made in an order that changes from run to run, and so do the last digits of scores.
+    # The order of summation changes from run to run, and with it the last digits of scores.
     learned = json.loads(tokenizer.to_str())["model"]
     first, others = learned["vocab"][: len(SPECIAL)], learned["vocab"][len(SPECIAL) :]
     ranked = sorted(((piece, round(score, 9)) for piece, score in others), key=lambda one: (-one[1], one[0]))

@@ -1,8 +1,8 @@
 """First vectors for the word pieces of a new encoder: skip-gram over the pieces of all languages' text together.
 
-Masked tokens teach a new network little in its first hour on a small machine: most of it goes by until pieces have
-vectors that tell anything. Skip-gram finds such vectors in minutes. Pieces that languages share stand in one row, as in
-joint training (Wang et al. 2020), so the languages start near each other.
+On a small machine, masked tokens teach a new network little in the first hour: most of it passes before the pieces have
+useful vectors. Skip-gram finds such vectors in minutes. Languages share the vectors of common pieces, as in joint
+training (Wang et al. 2020), so they start near each other.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def piece_vectors(
     seed: int = 0,
     progress: Progress = silent,
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], FloatMatrix]:
-    """The pieces that occur, as rows of the vocabulary, and a vector for each.
+    """The vocabulary rows of the pieces that occur, and a vector for each.
 
-    One thread, so that a seed repeats exactly.
+    Uses one thread, so that a seed gives the same result every time.
 
     Args:
         tokenizer: one of transformers.
@@ -40,8 +40,7 @@ def piece_vectors(
     corpus, pieces = pieces_of(tokenizer, texts, progress=progress)
     settings = Training(dim=dim, epochs=epochs, subwords=False, seed=seed)
     vectors = train(corpus, settings, threads=1, progress=progress)
-    # Pieces keep company with pieces of their language, and lie in a cloud with them. Clouds are laid upon each other,
-    # a piece of several languages by its share in each.
+    # Pieces of a language form a cloud. Centre all clouds; a shared piece moves by its share in each language.
     shares = (corpus.counts / corpus.counts.sum(1, keepdims=True)).astype(np.float32)
     centres = (shares.T @ vectors) / np.maximum(shares.sum(0), 1)[:, None]
     return pieces, vectors - shares @ centres
@@ -50,7 +49,7 @@ def piece_vectors(
 def pieces_of(
     tokenizer: Any, texts: Mapping[str, Sequence[str]], *, progress: Progress = silent
 ) -> tuple[Corpus, np.ndarray[Any, np.dtype[np.int64]]]:
-    """Text as pieces, and the rows of the vocabulary that the words of this corpus are."""
+    """Text as a corpus of pieces, and the vocabulary rows of its pieces."""
     ids: list[np.ndarray[Any, np.dtype[np.int32]]] = []
     lengths: list[int] = []
     lines, first, done = [], 0, 0

@@ -1,4 +1,4 @@
-"""What a run writes down for people: its log, what it began with, and the batch at which it had to stop."""
+"""What a run records for people: its log, its starting point, and the batch that stopped it."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from isoglot.opening import read_whole
 #: Losses that a new one is compared with, and how many there must be for that.
 REMEMBERED, _ENOUGH = 50, 10
 #: What a run began with.
-_BEGAN = "run.json"
+_IDENTITY = "run.json"
 
 
 @dataclasses.dataclass(frozen=True)
 class StepRecord:
-    """What a step did, for logs and for people who watch.
+    """What a step did, for the log and for progress display.
 
     Args:
-        terms: by objective, its mean over all items of the step, without its weight.
-        pairs: by pair of languages, the weighted loss.
+        terms: unweighted mean over the items of the step, by objective.
+        pairs: weighted loss, by language pair.
         evaluation: figures measured after this step, if any.
     """
 
@@ -48,15 +48,15 @@ class StepRecord:
 
     def record(self) -> dict[str, Any]:
         """As plain data for the log."""
-        found = dataclasses.asdict(self)
+        content = dataclasses.asdict(self)
         if self.evaluation is None:
-            del found["evaluation"]
-        return found
+            del content["evaluation"]
+        return content
 
 
 @dataclasses.dataclass(frozen=True)
 class Trained:
-    """How a run ended: steps taken, the step whose weights were kept, figures before and of those weights."""
+    """How a run ended: steps taken, the step whose weights were chosen, and figures before and after training."""
 
     steps: int
     chosen: int
@@ -76,11 +76,11 @@ class Stopped(InputError):
 
 @dataclasses.dataclass(frozen=True)
 class Guard:
-    """Stops a run whose loss is no number, or far above those before, and keeps the sentences for inspection.
+    """Stops a run whose loss is not finite or far above earlier ones, and saves the sentences for inspection.
 
     Args:
-        explode: how many times the median of the last losses is too much.
-        writes: whether this process is the one that writes.
+        explode: stop at a loss above this many times the median of recent ones.
+        writes: whether this is the process that writes.
     """
 
     folder: Path
@@ -88,15 +88,15 @@ class Guard:
     writes: bool
 
     def check(self, value: float, step: int, one: Drawn, terms: Mapping[str, Any], losses: Sequence[float]) -> None:
-        """Look at the loss of a batch."""
+        """Check the loss of a batch."""
         if not math.isfinite(value):
             self.halt(f"the loss is {value}", step, [one], terms)
         usual = statistics.median(losses) if len(losses) >= _ENOUGH else math.inf
         if value > self.explode * max(usual, 1e-6):
-            self.halt(f"the loss is {value:,.3g}, usually {usual:,.3g}", step, [one], terms)
+            self.halt(f"the loss is {value:,.3g}, usually about {usual:,.3g}", step, [one], terms)
 
     def halt(self, what: str, step: int, drawn: Sequence[Drawn], terms: Mapping[str, Any]) -> NoReturn:
-        """Keep the batches and stop."""
+        """Save the batches and stop."""
         place = self.folder / "stopped.json"
         if self.writes:
             content = {
@@ -109,14 +109,14 @@ class Guard:
         names = ", ".join(dict.fromkeys(one.batch.name for one in drawn))
         kinds = {"sentences" if kind in ("src", "tgt") else kind for one in drawn for kind in one.texts}
         raise InputError(
-            f"{what} in step {step + 1:,} ({names}); its {' and '.join(sorted(kinds))} are kept in {place}",
+            f"{what} in step {step + 1:,} ({names}); its {' and '.join(sorted(kinds))} are saved in {place}",
             where=str(self.folder),
-            remedy="look at them, or start again with a smaller learning rate",
+            remedy="inspect them, or start again with a lower `learning_rate`",
         )
 
 
 def log_step(folder: Path, record: StepRecord) -> None:
-    """Add a line to the log."""
+    """Append a line to the log."""
     path = folder / "log.jsonl"
     try:
         with path.open("a", encoding="utf-8") as stream:
@@ -126,48 +126,48 @@ def log_step(folder: Path, record: StepRecord) -> None:
 
 
 def cut_log(folder: Path, step: int) -> None:
-    """Leave out what was logged after a checkpoint: it will come again."""
+    """Remove lines logged after the checkpoint at `step`: those steps run again."""
     path = folder / "log.jsonl"
     if not path.exists():
         return
-    kept = []
+    lines = []
     try:
         text = read_whole(path).decode("utf-8", "replace")
     except OSError:
-        text = ""  # no file to read from, and nothing but a log is lost
+        text = ""  # unreadable, but only a log is lost
     for line in text.splitlines():
         # A killed run may have left half a line.
         with contextlib.suppress(ValueError, LookupError, TypeError, RecursionError):
             if json.loads(line)["step"] <= step:
-                kept.append(f"{line}\n")
+                lines.append(f"{line}\n")
     with atomic_path(path, own=True) as temporary:
-        temporary.write_text("".join(kept), "utf-8")
+        temporary.write_text("".join(lines), "utf-8")
 
 
 def check_same_run(folder: Path, identity: Mapping[str, Any]) -> None:
-    """Raise if the folder holds a run with another encoder, other texts or settings: it cannot resume with these."""
-    place = folder / _BEGAN
+    """Raise if the folder holds a run with another encoder, other data or settings, which cannot be resumed."""
+    place = folder / _IDENTITY
     if not place.exists():
         return
-    kept = read_json(place)
+    recorded = read_json(place)
     for part, value in json.loads(json.dumps(identity)).items():
-        if kept.get(part) != value:
+        if recorded.get(part) != value:
             raise InputError(
-                f"this folder holds a run with {_difference(part, kept.get(part), value)}",
+                f"this folder holds a run with {_difference(part, recorded.get(part), value)}",
                 where=str(folder),
-                remedy="choose another output folder, or give what the run began with",
+                remedy="choose another output folder, or use what the run started with",
             )
 
 
 def begin_run(folder: Path, identity: Mapping[str, Any]) -> None:
-    """Write down what a run begins with."""
-    if not (folder / _BEGAN).exists():
+    """Record what a run starts with."""
+    if not (folder / _IDENTITY).exists():
         folder.mkdir(parents=True, exist_ok=True)
-        write_json(folder / _BEGAN, identity)
+        write_json(folder / _IDENTITY, identity)
 
 
 def _difference(part: str, before: Any, now: Any) -> str:
-    """What has changed, in words.
+    """Describe what has changed.
 
     >>> _difference("training", {"batch": 8, "lora": 0}, {"batch": 16, "lora": 0})
     'another batch (8, now 16)'
@@ -184,7 +184,7 @@ def _difference(part: str, before: Any, now: Any) -> str:
 
 @contextlib.contextmanager
 def interrupts() -> Iterator[list[int]]:
-    """Ctrl-C and a polite kill end the run after the step in work; a second one ends it at once."""
+    """Ctrl-C or SIGTERM ends the run after the current step; a second one ends it at once."""
     seen: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield seen

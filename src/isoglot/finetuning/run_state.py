@@ -1,7 +1,7 @@
-"""States of a run on disk, complete or not there at all: weights, Adam's averages, and the numbers to resume from.
+"""Checkpoints on disk, complete or absent: weights, Adam's averages, and the numbers to resume from.
 
-Tensors are kept in safetensors and all else in JSON, so that nothing is unpickled. Random numbers need no place of
-their own: batches, masks and dropout of a step follow from the seed and the step's number.
+Tensors are stored in safetensors and all else in JSON, so that nothing is unpickled. No state of random generators is
+stored: batches, masks and dropout of a step follow from the seed and the step's number.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _KIND = FolderKind("isoglot-checkpoint", "a checkpoint", "`isoglot encoder finet
 
 @dataclasses.dataclass(frozen=True)
 class Best:
-    """The step after which figures were best, and the checksum of its weights, which only one process knows."""
+    """The best step so far, its figures, and the checksum of its weights, which only the writing process knows."""
 
     step: int
     figures: Mapping[str, float]
@@ -43,15 +43,15 @@ class Best:
 
 @dataclasses.dataclass
 class RunState:
-    """Where a run stands, but for its tensors.
+    """Where a run stands, apart from its tensors.
 
     Args:
-        before, latest: figures of the encoder as it came, and of the last evaluation.
+        before, latest: figures before training, and of the last evaluation.
         step: steps taken.
-        losses: of the last steps, which new ones are compared with.
+        losses: of recent steps, to compare new ones with.
         waited: evaluations since the best one.
-        early: whether that was long enough to end.
-        scaler: what keeps gradients of half precision in range.
+        early: whether the run ended early because of that.
+        scaler: state of the gradient scaler in half precision.
     """
 
     before: Mapping[str, float]
@@ -66,13 +66,13 @@ class RunState:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> RunState:
-        """That of a checkpoint."""
+        """The state in a checkpoint's record."""
         best = record["best"]
         return cls(**{**record, "best": None if best is None else Best(**best)})
 
 
 def run_tensors(network: Network, optimiser: Any) -> dict[str, Any]:
-    """Weights in training, and what the optimiser keeps of each."""
+    """Trained weights, and the optimiser's state of each."""
     tensors: dict[str, Any] = {f"weights/{name}": one for name, one in network.trained().items()}
     averages = optimiser.state_dict()["state"]
     for number, name in enumerate(network.trained()):
@@ -82,7 +82,7 @@ def run_tensors(network: Network, optimiser: Any) -> dict[str, Any]:
 
 
 def put_tensors(tensors: Mapping[str, Any], network: Network, optimiser: Any, where: Path) -> None:
-    """Put back what `run_tensors` gave."""
+    """Restore what `run_tensors` returned."""
     weights = {name.removeprefix("weights/"): one for name, one in tensors.items() if name.startswith("weights/")}
     put_weights(network, weights, where)
     content = optimiser.state_dict()
@@ -95,12 +95,12 @@ def put_tensors(tensors: Mapping[str, Any], network: Network, optimiser: Any, wh
 
 
 def put_weights(network: Network, weights: Mapping[str, Any], where: Path) -> None:
-    """Copy weights into those in training."""
+    """Copy weights into the trained ones."""
     import torch
 
     own = network.trained()
     if {name: one.shape for name, one in own.items()} != {name: one.shape for name, one in weights.items()}:
-        raise InputError("the weights kept are not those of this run", where=str(where))
+        raise InputError("the saved weights do not match those of this run", where=str(where))
     with torch.no_grad():
         for name, parameter in own.items():
             parameter.copy_(weights[name])
@@ -125,19 +125,19 @@ def save_checkpoint(folder: Path, step: int, tensors: Mapping[str, Any], state: 
 
 def latest_checkpoint(folder: Path) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Tensors and state of the newest checkpoint, or None if there is none."""
-    found = _complete(folder)
-    if not found:
+    checkpoints = _complete(folder)
+    if not checkpoints:
         return None
     try:
-        manifest = _KIND.read(found[-1])
+        manifest = _KIND.read(checkpoints[-1])
         content = dict(manifest.content)
         if content.pop(_SEAL, None) != _digest(content):
-            raise manifest.wrong("is not what was written (its checksum differs)")
+            raise manifest.wrong("is damaged (its checksum differs)")
         state = {name: value for name, value in content.items() if name not in ("format", "version", "files")}
         return load_tensors(manifest.file(_TENSORS)), state
     except InputError as error:
-        earlier = "resume from the checkpoint before" if len(found) > 1 else "begin anew"
-        raise FormatError(error.what, where=error.where, remedy=f"remove {found[-1]} to {earlier}") from error
+        earlier = "resume from the previous checkpoint" if len(checkpoints) > 1 else "start over"
+        raise FormatError(error.what, where=error.where, remedy=f"remove {checkpoints[-1]} to {earlier}") from error
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
@@ -150,7 +150,7 @@ def save_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
 
 
 def load_tensors(path: Path) -> dict[str, Any]:
-    """Tensors of a file by name."""
+    """The tensors of a file, by name."""
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
@@ -162,7 +162,7 @@ def load_tensors(path: Path) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """An object of a JSON file."""
+    """The object in a JSON file."""
     try:
         return read_json_object(path)
     except OSError as error:
@@ -180,22 +180,22 @@ def _digest(content: Mapping[str, Any]) -> str:
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """Raise before a long run whose states would not fit on the disk, together with those that are there already."""
-    there = folder
-    while not there.exists():
-        there = there.parent
-    free = shutil.disk_usage(there).free
+    """Raise, before a long run, if its checkpoints would not fit on the disk; existing ones count as reusable space."""
+    parent = folder
+    while not parent.exists():
+        parent = parent.parent
+    free = shutil.disk_usage(parent).free
     needed -= sum(path.stat().st_size for path in folder.rglob("*.safetensors"))
     if free < needed:
         raise InputError(
-            f"the run will write up to {needed / 1e6:,.0f} MB, but only {free / 1e6:,.0f} MB are free",
+            f"the run may write up to {needed / 1e6:,.0f} MB, but only {free / 1e6:,.0f} MB are free",
             where=str(folder),
-            remedy="make room or choose another `output`",
+            remedy="free some disk space or choose another `output`",
         )
 
 
 def _complete(folder: Path) -> list[Path]:
-    # A folder gets its name when all is in it, so that whatever has one is complete.
+    # A folder gets its name once everything is in it, so any that has one is complete.
     return sorted(folder.glob("step-????????"))
 
 
@@ -206,7 +206,7 @@ def _write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
     try:
         save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
     except SafetensorError as error:
-        # It has the number of the system's error in its text only.
+        # The system's error number is only in the text.
         number = re.search(r"os error (\d+)", str(error))
         if number is None:
             raise
@@ -214,9 +214,9 @@ def _write_tensors(path: Path, tensors: Mapping[str, Any]) -> None:
 
 
 def cannot_write(path: Path, error: OSError) -> InputError:
-    """What to tell when the disk is full or gone in the middle of a run."""
+    """The error for a disk that is full or gone in the middle of a run."""
     full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     remedy = (
-        "make room and resume the run: the checkpoint before is still there" if full else "is the disk still there?"
+        "free some disk space and resume: the previous checkpoint is intact" if full else "is the disk still connected?"
     )
     return InputError(f"cannot be written: {error.strerror or error}", where=str(path), remedy=remedy)

@@ -34,8 +34,8 @@ _LIMITS: Limits = {
 #: Settings of training that a preset brings with it; a paper's presets are run as the papers have it, by the defaults.
 PRESET_TRAINING: dict[str, dict[str, Any]] = {
     "best": {"learning_rate": 5e-4, "accumulation": 1},
-    # Five million tokens: under an hour on one core for the smallest encoder. Many small steps, as a network that knows
-    # little learns as much from a small step as from a large one.
+    # Five million tokens: under an hour on one core for the smallest encoder. Many small steps, because an untrained
+    # network learns as much from a small batch as from a large one.
     "mini-mlm": {
         "learning_rate": 1e-3,
         "warmup": 0.05,
@@ -59,32 +59,32 @@ class TrainingSettings:
     """How objectives are optimised; the defaults are those of Alqahtani et al. 2021 where they say so.
 
     Args:
-        batch: sentence pairs of each pair of languages in a batch.
-        accumulation: batches of each pair before one step is taken.
-        blocks, block_length: blocks of monolingual text in a step, of all languages together (about), and the tokens of
-            one; by default those of Hämmerl et al. 2022. Accumulation splits them.
-        words: words with static vectors in a step, which accumulation does not split.
-        epochs: passes over the largest parallel text; over the largest text, where there is no parallel one.
-        steps: so many steps instead; 0 for whole epochs.
-        learning_rate, warmup, schedule: Adam's; warmup is a share of all steps, and after it the rate stays "constant"
-            or falls to 0 in a "linear" way.
-        clip: the largest gradient norm; 0 for none.
-        max_length: tokens of a sentence at most; no more than the encoder takes.
+        batch: sentence pairs per batch, for each language pair.
+        accumulation: batches per step, for each language pair.
+        blocks, block_length: approximate number of blocks of monolingual text per step, over all languages, and tokens
+            per block; the defaults are those of Hämmerl et al. 2022. Accumulation splits the blocks.
+        words: words with static vectors per step; accumulation does not split them.
+        epochs: passes over the largest parallel text, or over the largest monolingual text if there is no parallel one.
+        steps: number of steps, instead of `epochs`; 0 to use `epochs`.
+        learning_rate, warmup, schedule: Adam's; warmup is a share of all steps, after which the rate stays "constant"
+            or falls to 0 ("linear").
+        clip: the largest gradient norm; 0 for no limit.
+        max_length: maximum number of tokens in a sentence; the encoder's own limit also applies.
         layer: the layer whose hidden states are trained; -1 is the last.
-        dropout: whether the encoder's dropout is on. Without it, several processes give the curve of one.
-        freeze: what stays as it is: "embeddings", layers such as "0-3", both with a comma.
-        new_head: begin with a random head for masked tokens if the encoder has none, as most sentence encoders have
-            not; with all of the encoder frozen, the head alone is learned.
-        lora: rank of low-rank adapters that are trained instead of the weights; 0 for the weights themselves.
-        precision: "no", or "bf16" and "fp16" where the machine has them.
+        dropout: whether the encoder's dropout is on. Without it, several processes give the same curve as one.
+        freeze: what is not trained: "embeddings", layers such as "0-3", or both, separated by a comma.
+        new_head: start from a random head for masked tokens if the encoder has none, as is the case for most sentence
+            encoders; if the whole encoder is frozen, only the head is learned.
+        lora: rank of low-rank adapters that are trained instead of the weights; 0 to train the weights themselves.
+        precision: "no", or "bf16" or "fp16" if the hardware supports it.
         links: the statistical model that links words, for objectives that need links.
-        mixed: batches of all languages together instead of one language each; for comparison, as it does harm.
-        upsample: start small corpora again until the largest is through; else they pause until the next epoch.
-        evaluate_every, checkpoint_every: in steps; 0 for ten times a run.
-        patience: evaluations without a better one before training ends early; 0 for never.
-        choose: the weights that are kept: "semantic" (the best by that criterion, or as "mlm" without parallel text),
-            "mlm" (those that guess masked tokens of held out text best) or "last".
-        explode: a loss so many times the median of the last ones stops the run.
+        mixed: mix all languages in each batch instead of one language pair per batch; for comparison only, as it hurts.
+        upsample: restart small corpora until the largest is finished; otherwise they pause until the next epoch.
+        evaluate_every, checkpoint_every: in steps; 0 for ten times per run.
+        patience: stop after this many evaluations without improvement; 0 for never.
+        choose: which weights to keep: "semantic" (best by that criterion; as "mlm" without parallel text), "mlm" (best
+            at guessing masked tokens of held-out text) or "last".
+        explode: stop the run if a loss exceeds this many times the median of recent ones.
     """
 
     batch: int = 24
@@ -120,30 +120,30 @@ class TrainingSettings:
         check_settings(self, _LIMITS)
 
     def rate(self, step: int, steps: int) -> float:
-        """What the learning rate is multiplied with in step `step` of `steps`, counted from 0.
+        """Factor applied to the learning rate at step `step` of `steps`, counted from 0.
 
         >>> [TrainingSettings(warmup=0.2).rate(step, 10) for step in (0, 1, 2, 6)]
         [0.5, 1.0, 1.0, 0.5]
         """
-        rising = math.ceil(self.warmup * steps)
-        if step < rising:
-            return (step + 1) / rising
-        return 1.0 if self.schedule == "constant" else (steps - step) / max(steps - rising, 1)
+        warmup_steps = math.ceil(self.warmup * steps)
+        if step < warmup_steps:
+            return (step + 1) / warmup_steps
+        return 1.0 if self.schedule == "constant" else (steps - step) / max(steps - warmup_steps, 1)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Recipe:
-    """All that a run needs: where to start, what to read, what to optimise and how, and where the result goes.
+    """Everything a run needs: where to start, what to read, what to optimise and how, and where the result goes.
 
     Args:
-        parallel: by source language, the text: a catalogue name, two files with a comma between them, or one file whose
-            lines have both sides with a tab between them.
-        target: the language that the others are brought to.
-        held_out: lines of each text to evaluate on; None for a tenth, at most 300, and of monolingual text for a
+        parallel: text for each source language: a catalogue name, two files separated by a comma, or one file with
+            both sides of a line separated by a tab.
+        target: the language that the others are aligned to.
+        held_out: lines of each text to evaluate on; None for a tenth, at most 300, or, for monolingual text, a
             twentieth, at most 500.
-        limit: learn from so many lines of each text at most.
-        text: by language, files of monolingual text.
-        static: by language, static vectors.
+        limit: maximum number of lines to train on, for each text.
+        text: a file of monolingual text for each language.
+        static: static vectors for each language.
         fresh: make a new encoder of this size for the languages of `text`, instead of starting from `encoder`.
     """
 
@@ -163,7 +163,7 @@ class Recipe:
         check_settings(self, {"limit": "[1, inf)"})
 
     def record(self) -> dict[str, Any]:
-        """As plain data: what `recipe_of` reads again."""
+        """As plain data, which `recipe_of` can read."""
         start = {"encoder": self.encoder} if self.fresh is None else {"fresh": dataclasses.asdict(self.fresh)}
         return {
             **start,
@@ -180,7 +180,7 @@ class Recipe:
 
 
 def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
-    """A recipe out of plain data: that of a file, or of `Recipe.record`."""
+    """A recipe from plain data: the content of a file, or of `Recipe.record`."""
     names = ("preset", "encoder", "output", "target", "held_out", "limit", *TABLES, "objectives", "training", "fresh")
     for key in content:
         if key not in names:
@@ -188,34 +188,33 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     tables = {key: _table(content, key, where) for key in TABLES}
     fresh = _fresh(content, where)
     if not content.get("encoder") and fresh is None:
-        raise ConfigError("no encoder is named", where=where, remedy="give `encoder`, or write it into the recipe")
+        raise ConfigError("no encoder given", where=where, remedy="set `encoder`")
     output = content.get("output")
     if not output or not isinstance(output, str):
-        raise ConfigError("no output is named", where=where, remedy="give `output`, or write it into the recipe")
+        raise ConfigError("no output given", where=where, remedy="set `output`")
     if not any(tables.values()):
-        remedy = "give `parallel` or `text`, or write it into the recipe"
-        raise ConfigError("no parallel or other text is named", where=where, remedy=remedy)
+        raise ConfigError("no text given", where=where, remedy="set `parallel` or `text`")
     if fresh is not None and not tables["text"]:
-        raise ConfigError("a new encoder needs text", where=where, remedy="give `text`: language = file")
+        raise ConfigError("a new encoder needs text", where=where, remedy="set `text`: language = file")
     target = str(content.get("target", "en"))
     if target in tables["parallel"]:
-        remedy = "name the other language of the text, or another `target`"
+        remedy = "name the text's other language, or change `target`"
         raise ConfigError(f"{target} is the target language itself", where=f"{where}: parallel", remedy=remedy)
     if ("preset" in content) == ("objectives" in content):
         remedy = f"presets: {', '.join(PRESETS)}"
-        raise ConfigError("a recipe has either a preset or objectives", where=where, remedy=remedy)
-    own: Mapping[str, Any] = {}
+        raise ConfigError("a recipe needs either a preset or objectives, not both", where=where, remedy=remedy)
+    preset_training: Mapping[str, Any] = {}
     if "preset" in content:
-        objectives, own = preset_settings(str(content["preset"]))
+        objectives, preset_training = preset_settings(str(content["preset"]))
     elif isinstance(content["objectives"], str | Mapping):
         objectives = tuple(parse_recipe(content["objectives"]))
     else:
-        raise ConfigError("objectives are a text or a table", where=where, remedy='such as "word_ot + 0.5*anchor"')
+        raise ConfigError("objectives must be a string or a table", where=where, remedy='try "word_ot + 0.5*anchor"')
     return Recipe(
         encoder=content.get("encoder", ""),
         output=Path(output).expanduser(),
         objectives=objectives,
-        settings=TrainingSettings(**{**own, **_settings(content, "training", TrainingSettings, where)}),
+        settings=TrainingSettings(**{**preset_training, **_settings(content, "training", TrainingSettings, where)}),
         target=target,
         held_out=content.get("held_out"),
         limit=content.get("limit"),
@@ -226,42 +225,42 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
 
 def _table(content: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
     """Files by language."""
-    found = content.get(key, {})
-    if not isinstance(found, Mapping) or not all(isinstance(one, str) for one in found.values()):
-        raise ConfigError(f"{key} is a table of language = {TABLES[key]}", where=where)
-    return dict(found)
+    table = content.get(key, {})
+    if not isinstance(table, Mapping) or not all(isinstance(one, str) for one in table.values()):
+        raise ConfigError(f"{key} must be a table of language = {TABLES[key]}", where=where)
+    return dict(table)
 
 
 def _settings(content: Mapping[str, Any], key: str, kind: type[Any], where: str) -> Mapping[str, Any]:
-    """A table of settings, each of which must be a field of `kind`."""
-    given: Any = content.get(key) or {}
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"{key} is a table of settings", where=where)
-    check_known(given, (field.name for field in dataclasses.fields(kind)), key, where=where)
-    return given
+    """A table of settings, all of which must be fields of `kind`."""
+    settings: Any = content.get(key) or {}
+    if not isinstance(settings, Mapping):
+        raise ConfigError(f"{key} must be a table of settings", where=where)
+    check_known(settings, (field.name for field in dataclasses.fields(kind)), key, where=where)
+    return settings
 
 
 def _fresh(content: Mapping[str, Any], where: str) -> FreshEncoder | None:
-    """The size of a new encoder, where one is to be made: if it is told, or by a preset that starts from nothing."""
+    """The size of the new encoder, if the recipe or its preset makes one."""
     if content.get("fresh") is None and (content.get("preset") not in PRESET_FRESH or content.get("encoder")):
         return None
     if content.get("encoder"):
-        raise ConfigError("a run starts either from an encoder or from a fresh one", where=where)
+        raise ConfigError("a run starts either from an existing encoder or from a new one, not both", where=where)
     return FreshEncoder(**_settings(content, "fresh", FreshEncoder, where))
 
 
 def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recipe:
-    """A recipe out of a TOML file; what `overrides` says goes before what the file says.
+    """A recipe from a TOML file; `overrides` take precedence over the file.
 
     Args:
-        overrides: in the form of the file; tables are merged entry by entry.
+        overrides: structured like the file; tables are merged entry by entry.
     """
     try:
         content = tomllib.loads(read_small(path))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(f"no TOML: {error}", where=str(path)) from error
+        raise FormatError(f"not valid TOML: {error}", where=str(path)) from error
     overrides = overrides or {}
     for one, other in (("preset", "objectives"), ("objectives", "preset")):
         if one in overrides:
@@ -276,5 +275,5 @@ def read_recipe(path: Path, overrides: Mapping[str, Any] | None = None) -> Recip
 
 
 def preset_settings(name: str) -> tuple[tuple[Objective, ...], dict[str, Any]]:
-    """Objectives of a preset, and the settings of training that go with them."""
+    """Objectives of a preset, and its training settings."""
     return tuple(preset(name)), dict(PRESET_TRAINING.get(name, {}))

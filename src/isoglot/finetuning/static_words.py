@@ -1,6 +1,6 @@
-"""Words with static vectors, for objectives that bring an encoder towards them (Hämmerl et al. 2022).
+"""Words with static vectors, for objectives that pull an encoder towards them (Hämmerl et al. 2022).
 
-Words of all languages are drawn together, as their vectors lie in one space; every word comes once an epoch. A batch
+Words of all languages are drawn together, as their vectors lie in one space; every word comes once per epoch. A batch
 is a function of the seed and its number, as in `isoglot.finetuning.parallel_text`.
 """
 
@@ -21,9 +21,9 @@ class WordSampler:
     """Batches of words and their static vectors.
 
     Args:
-        spaces: by language; all in one space, so of equal dimensions.
-        words: of a batch; all there are, if that is less.
-        max_length: tokens of a word at most, special ones too.
+        spaces: vectors of each language, all in one space, so with equal dimensions.
+        words: number of words per batch; all words, if there are fewer.
+        max_length: maximum number of tokens per word, including special ones.
     """
 
     def __init__(
@@ -38,10 +38,10 @@ class WordSampler:
             )
         self._tokenizer, self._max_length, self._seed = tokenizer, max_length, seed
         self._spaces = list(spaces.values())
-        #: Where the words of each space begin among all.
+        #: Index of the first word of each space among all words.
         self._begins = np.cumsum([0, *(len(space) for space in self._spaces)])
         if len(self) < 2:
-            raise InputError(f"{len(self)} static vectors are too few to learn from", where="static")
+            raise InputError(f"too few static vectors to learn from: {len(self)}", where="static")
         self._size = min(words, len(self))
         self._order: tuple[int, npt.NDArray[np.int64]] | None = None
 
@@ -50,7 +50,7 @@ class WordSampler:
 
     @property
     def batches_of_an_epoch(self) -> int:
-        """Until every word has come, but for a rest."""
+        """Batches until every word has come, apart from a remainder."""
         return len(self) // self._size
 
     def draw(self, number: int) -> Drawn:
@@ -60,9 +60,9 @@ class WordSampler:
         epoch, at = divmod(number, self.batches_of_an_epoch)
         if self._order is None or self._order[0] != epoch:
             self._order = epoch, np.random.default_rng([self._seed, 2, epoch]).permutation(len(self))
-        chosen = self._order[1][at * self._size : (at + 1) * self._size]
-        which = np.searchsorted(self._begins, chosen, side="right") - 1
-        rows = chosen - self._begins[which]
+        numbers = self._order[1][at * self._size : (at + 1) * self._size]
+        which = np.searchsorted(self._begins, numbers, side="right") - 1
+        rows = numbers - self._begins[which]
         words = [self._spaces[space].words[row] for space, row in zip(which, rows, strict=True)]
         vectors = np.empty((len(words), self._spaces[0].dim), dtype=np.float32)
         for index, space in enumerate(self._spaces):

@@ -1,8 +1,8 @@
-"""The trainer: any number of languages, one loss, one step; stopped at any time, it resumes and comes to the same end.
+"""The trainer: any number of languages, one loss, one step. A stopped run resumes and ends with the same weights.
 
-Every step takes equally many sentences of each pair of languages, sums their losses, which are computed one pair at a
-time, and moves the encoder once; text of single languages and words with static vectors join in. Several processes
-(torchrun, by way of Accelerate) share the sentences of each batch.
+Every step takes the same number of sentences from each language pair, sums the losses, which are computed one pair at a
+time, and updates the encoder once; monolingual text and words with static vectors are part of the same step. Several
+processes (torchrun, through Accelerate) share the sentences of each batch.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class Trainer:
 
     Args:
         encoder: trained in place.
-        corpora, texts, static: what is learned from; see `Sources`.
-        folder: of the run: its log, checkpoints and best weights.
-        evaluate: figures to look at during training; only the first process is asked.
+        corpora, texts, static: what to learn from; see `Sources`.
+        folder: where the run keeps its log, checkpoints and best weights.
+        evaluate: figures to watch during training; called in the first process only.
         watch: called after every step.
-        tell: one-line notes for people.
-        keep: whether links between words are kept in the folder once they are computed.
+        tell: receives one-line notes for the user.
+        keep: whether computed word links are saved in the folder.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class Trainer:
             )
         if settings.choose == "mlm" and not any(len(one.held_out) for one in texts):
             remedy = "hold out some lines of `text`, or set `choose` to last"
-            raise ConfigError("there is no text whose masked tokens could choose", where="choose", remedy=remedy)
+            raise ConfigError("mlm needs held-out monolingual text", where="choose", remedy=remedy)
         held_out = self.sampler.held_out() if self.main else []
         self._best = BestWeights(encoder, self.network, settings, folder, self._accelerator, held_out, evaluate)
         batches = self.sampler.draws_of_an_epoch * settings.epochs
@@ -126,17 +126,17 @@ class Trainer:
 
     @property
     def trained_weights(self) -> int:
-        """How many numbers are trained."""
+        """Number of trained parameters."""
         return sum(one.numel() for one in self.network.trained().values())
 
     @property
     def bytes_needed(self) -> int:
-        """What the run may have on disk at once: checkpoints (a third while it is written), the best and the result."""
+        """The most the run may have on disk: checkpoints (a third while it is written), best weights and the result."""
         whole = sum(one.numel() for one in self.network.parameters())
         return 4 * (3 * _COPIES * self.trained_weights + 2 * self.trained_weights + 2 * whole)
 
     def run(self) -> Trained:
-        """Train to the end, from the last checkpoint if there is one; the encoder then has the chosen weights."""
+        """Train to the end, from the last checkpoint if there is one; the encoder ends with the chosen weights."""
         began = time.perf_counter()
         if self.main:
             check_room(self.folder, self.bytes_needed)
@@ -154,8 +154,8 @@ class Trainer:
                 last = state.step == self.steps
                 if last or state.step % self._every["evaluate"] == 0:
                     if self._best.judge(state):
-                        waited = f"no better for {state.waited} evaluations"
-                        self._tell(f"{waited}: ends after step {state.step:,} of {self.steps:,}")
+                        reason = f"no improvement in {state.waited} evaluations"
+                        self._tell(f"{reason}: stopping after step {state.step:,} of {self.steps:,}")
                     record = dataclasses.replace(record, evaluation=state.latest or None)
                 self._note(record)
                 stop = self._any(bool(interrupted))
@@ -165,7 +165,7 @@ class Trainer:
                     raise Stopped(
                         f"stopped after step {state.step:,} of {self.steps:,}",
                         where=str(self.folder),
-                        remedy="run it again to resume from here",
+                        remedy="run it again to resume",
                     )
         best = None if self.settings.choose == "last" else state.best
         if best is not None and best.step != state.step:
@@ -183,22 +183,22 @@ class Trainer:
         )
 
     def time_batches(self, count: int = 2) -> tuple[float, int]:
-        """Seconds that a step will take, and tokens of it, from a few real batches; nothing is changed."""
+        """Estimated seconds and tokens per step, from a few real batches; nothing is changed."""
         import torch
 
-        # By kind of batch, seconds and tokens of each.
-        found: dict[str, list[tuple[float, int]]] = {}
+        # Seconds and tokens of each batch, by kind.
+        timings: dict[str, list[tuple[float, int]]] = {}
         for number in range(count + 1):
             for one in self.sampler.draw(number):
                 began = time.perf_counter()
                 batch = one.batch.to(self._accelerator.device)
                 loss, _ = self.network(batch, torch.Generator().manual_seed(number))
                 loss.backward()
-                found.setdefault(batch.name, []).append((time.perf_counter() - began, batch.tokens))
+                timings.setdefault(batch.name, []).append((time.perf_counter() - began, batch.tokens))
         self.network.zero_grad(set_to_none=True)
         seconds, tokens = 0.0, 0.0
-        for name, each in found.items():
-            timed = each[1:] or each  # the first of each kind warms up
+        for name, each in timings.items():
+            timed = each[1:] or each  # the first batch of each kind is a warm-up
             times = (1 if name == "words" else self.settings.accumulation) / len(timed)
             seconds += times * sum(one[0] for one in timed)
             tokens += times * sum(one[1] for one in timed)
@@ -208,7 +208,7 @@ class Trainer:
         import torch
 
         weights = list(self.network.trained().values())
-        # Without weight decay it is Adam; fused takes half the time.
+        # Without weight decay AdamW is Adam; the fused version takes half the time.
         optimiser = torch.optim.AdamW(weights, lr=self.settings.learning_rate, weight_decay=0.0, fused=True)
         self._wrapped, self._optimiser = self._accelerator.prepare(self.network, optimiser)
 
@@ -217,7 +217,7 @@ class Trainer:
 
         began = time.perf_counter()
         step, settings, accelerator = state.step, self.settings, self._accelerator
-        # All that is random in a step follows from its number; masks are the same in all processes, dropout is not.
+        # All randomness of a step follows from its number; masks are the same in all processes, dropout is not.
         torch.manual_seed(step_seed(settings.seed, step, accelerator.process_index))
         generator = torch.Generator().manual_seed(step_seed(settings.seed, step, -1))
         rate = settings.learning_rate * settings.rate(step, self.steps)
@@ -238,7 +238,7 @@ class Trainer:
             with contextlib.nullcontext() if last else accelerator.no_sync(self._wrapped):
                 try:
                     loss, terms = self._wrapped(one.batch.to(accelerator.device), generator)
-                except InputError as error:  # an objective that cannot do anything with such vectors
+                except InputError as error:  # an objective cannot use these vectors
                     self._guard.halt(error.what, step, [one], {})
                 value = self._value(terms)
                 self._guard.check(value, step, one, terms, state.losses)
@@ -250,12 +250,12 @@ class Trainer:
             pairs[one.batch.name] = pairs.get(one.batch.name, 0.0) + value * one.share
             tokens += one.batch.tokens
         norm = float(accelerator.clip_grad_norm_(self.network.trained().values(), settings.clip or math.inf))
-        # In fp16 gradients are scaled up until some overflow; such a step is left out.
+        # In fp16 gradients are scaled up until some overflow; the scaler skips such steps.
         if not math.isfinite(norm) and accelerator.scaler is None:
             self._guard.halt(f"the gradient is {norm}", step, drawn, {})
         self._optimiser.step()
         self._optimiser.zero_grad(set_to_none=True)
-        # Kinds of batches have losses of their own size: the largest is what none should exceed by far.
+        # Kinds of batches differ in the size of their losses: compare with the largest.
         state.losses = [*state.losses, max(values)][-REMEMBERED:]
         return StepRecord(
             step=step + 1,
@@ -274,13 +274,13 @@ class Trainer:
         return sum(weights[name] * float(total) / max(count, 1) for name, (total, count) in terms.items())
 
     def _any(self, flag: bool) -> bool:
-        """Whether any process says so: all have to stop at the same step."""
+        """Whether the flag is set in any process: all have to stop at the same step."""
         if self._accelerator.num_processes == 1:
             return flag
         import torch
 
-        told = torch.tensor([float(flag)], device=self._accelerator.device)
-        return bool(self._accelerator.reduce(told, "sum").item() > 0)
+        total = torch.tensor([float(flag)], device=self._accelerator.device)
+        return bool(self._accelerator.reduce(total, "sum").item() > 0)
 
     def _note(self, record: StepRecord) -> None:
         if self.main:
@@ -296,23 +296,23 @@ class Trainer:
         self._accelerator.wait_for_everyone()
 
     def _restore(self) -> RunState | None:
-        """The state of the last checkpoint, whose weights and averages are put back; None if there is none."""
-        found = latest_checkpoint(self.folder / "checkpoints")
-        # Whoever is ahead must not write before all have looked.
+        """Restore weights and averages of the last checkpoint and return its state; None if there is none."""
+        checkpoint = latest_checkpoint(self.folder / "checkpoints")
+        # No process may write before all have looked.
         self._accelerator.wait_for_everyone()
         if self.main:
             begin_run(self.folder, self._identity)
             remove_abandoned(self.folder / "checkpoints")  # what a killed run was writing
-            cut_log(self.folder, 0 if found is None else int(found[1]["step"]))
-        if found is None:
+            cut_log(self.folder, 0 if checkpoint is None else int(checkpoint[1]["step"]))
+        if checkpoint is None:
             return None
-        tensors, record = found
+        tensors, record = checkpoint
         state = RunState.of(record)
         put_tensors(tensors, self.network, self._optimiser, self.folder)
         if state.scaler:
             self._accelerator.scaler.load_state_dict(state.scaler)
         if self.main:
-            self._tell(f"resumes after step {state.step:,} of {self.steps:,}")
+            self._tell(f"resuming after step {state.step:,} of {self.steps:,}")
         return state
 
 
@@ -322,10 +322,10 @@ def _accelerator(encoder: Encoder, settings: TrainingSettings, objectives: Seque
     except ImportError as error:
         raise MissingExtraError("accelerate", "training", "training an encoder") from error
     if settings.precision == "fp16" and encoder.model.device == "cpu":
-        raise ConfigError("fp16 needs a graphics card", where="precision", remedy="leave it out")
+        raise ConfigError("fp16 needs a GPU", where="precision", remedy="use bf16 or no")
     if settings.precision == "bf16" and encoder.model.device == "cpu":
         check_native("bfloat16")
-    # A process may have no token to guess in a batch, and words need no head: some weights then have no gradient.
+    # Some weights may have no gradient: a process may have no token to guess in a batch, and words need no head.
     masked = any("masked" in one.needs for one in objectives)
     return Accelerator(
         cpu=encoder.model.device == "cpu",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -120,6 +122,17 @@ class Lexicon:
                     raise LexiconError(f"a dictionary file cannot hold the word {word!r}", where=str(path))
         numbers = [""] * len(self) if confidence is None else [f"\t{value:.6g}" for value in confidence]
         write_lines(path, [f"{src}\t{tgt}{number}" for (src, tgt), number in zip(self.pairs, numbers, strict=True)])
+
+    def fingerprint(self) -> str:
+        """A short digest of the pairs, kept with results to tell which data made them."""
+        whole = hashlib.sha256()
+        for source, target in self.pairs:
+            whole.update(f"{source}\t{target}\n".encode("utf-8", "surrogatepass"))
+        return whole.hexdigest()[:16]
+
+    def record(self) -> dict[str, Any]:
+        """What tells this lexicon from others, as plain data for JSON."""
+        return {"source": self.source, "pairs": len(self), "fingerprint": self.fingerprint()}
 
     def invert(self) -> Lexicon:
         """The dictionary of the other direction."""

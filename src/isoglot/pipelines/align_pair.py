@@ -85,6 +85,7 @@ def align_pair(
         "method": aligner.method.name,
         "settings": dataclasses.asdict(aligner),
         "train_pairs": alignment.info["pairs"],
+        "lexicons": _lexicons(train, test),
         "results": results.record(),
         "seconds": {step: round(value, 3) for step, value in seconds.items()},
         "warning": alignment.info.get("warning"),
@@ -99,3 +100,12 @@ def align_pair(
         None if test is None else test.coverage(src, tgt),
         seconds,
     )
+
+
+def _lexicons(train: Lexicon | None, test: Lexicon | None) -> list[dict[str, Any]]:
+    """What was learned from and tested on, and how many of the words tested were also learned from."""
+    found = [] if train is None else [{"use": "learned from", **train.record()}]
+    if test is not None:
+        seen = 0 if train is None else len(train.by_source.keys() & test.by_source.keys())
+        found.append({"use": "tested on", **test.record(), "seen": seen})
+    return found

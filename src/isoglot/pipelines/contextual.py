@@ -92,6 +92,8 @@ def align_and_test(
         before = search_sentences(raw[0], raw[1], test, seed=seed)
         mapped = [aligned.sentences(side, lang, progress=progress) for side, lang in ((test.src, src), (test.tgt, tgt))]
         after = search_sentences(mapped[0], mapped[1], test, seed=seed)
+    info = {**aligned.info, "results": after.record(), "before": before.record()}
+    aligned = dataclasses.replace(aligned, info=info)
     return ContextualOutcome(aligned, before, after, len(train), len(text) - len(kept))
 
 
@@ -114,7 +116,7 @@ def split_text(text: ParallelText, kept: Sequence[int], held_out: int | None) ->
     parts = []
     for numbers in (kept[: len(kept) - count], kept[len(kept) - count :]):
         src, tgt = ([side[number] for number in numbers] for side in (text.src, text.tgt))
-        parts.append(ParallelText(text.src_lang, text.tgt_lang, tuple(src), tuple(tgt)))
+        parts.append(dataclasses.replace(text, src=tuple(src), tgt=tuple(tgt)))
     return parts[0], parts[1]
 
 

@@ -11,7 +11,6 @@ from isoglot import catalogue
 from isoglot.aligned import ALIGNED_FOLDER, Aligned, Translation, translate
 from isoglot.aligners import Procrustes
 from isoglot.errors import OfflineError
-from isoglot.extras import require
 from isoglot.lexicons import Lexicon, split_lexicon
 from isoglot.pipelines.align_pair import PairOutcome, align_pair
 from isoglot.progress import Progress, silent
@@ -66,7 +65,6 @@ def run_demo(
 ) -> DemoOutcome:
     """Run it all into the folder `output`; `tell` gets sentences for the user, such as that data is generated."""
     folder, page = output / "aligned", output / "report.html"
-    require("report", "the report page")
     ALIGNED_FOLDER.check_replaceable(folder)
     languages = _generated("asked for") if offline else _fetched_or_generated(progress)
     for note in languages.notes:

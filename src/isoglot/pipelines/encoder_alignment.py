@@ -110,7 +110,14 @@ def align_encoder(
     for number, (src, tgt, pairs) in enumerate(parts):
         state = None if checkpoint is None else checkpoint.with_name(f"{checkpoint.name}.{number}")
         alignments.append(fit_alignment(aligner, src, tgt, pairs, checkpoint=state, progress=progress))
-    info = {"encoder": encoder.name, **facts, "pairs": len(parts[0][2]), "method": aligner.method.name}
+    info = {
+        "encoder": encoder.name,
+        "encoder_fingerprint": encoder.model.fingerprint(),
+        "text": {"source": list(text.source), "sentences": len(text), "fingerprint": text.fingerprint()},
+        **facts,
+        "pairs": len(parts[0][2]),
+        "method": aligner.method.name,
+    }
     return AlignedEncoder(encoder, tuple(alignments), languages, level, info)
 
 

@@ -4,7 +4,9 @@ from isoglot.report.alignment_picture import LARGEST as LARGEST, alignment_pictu
 from isoglot.report.alignment_report import Report as Report, write_report as write_report
 from isoglot.report.answers import answers_section as answers_section
 from isoglot.report.audit import audit_sections as audit_sections
+from isoglot.report.axes import Axis as Axis
 from isoglot.report.bands import bands_section as bands_section
+from isoglot.report.clouds import Cloud as Cloud, cloud_plot as cloud_plot
 from isoglot.report.comparison import comparison_section as comparison_section, criteria_section as criteria_section
 from isoglot.report.figures import figures_section as figures_section
 from isoglot.report.hubs import (
@@ -21,8 +23,9 @@ from isoglot.report.language_bars import (
 from isoglot.report.maps import LanguageMap as LanguageMap, draw_map as draw_map, maps_section as maps_section
 from isoglot.report.page import Section as Section, render_page as render_page
 from isoglot.report.picture_file import check_picture as check_picture, write_picture as write_picture
-from isoglot.report.plots import line as line, plot as plot, whiskers as whiskers
+from isoglot.report.plots import percent_tips as percent_tips, plot as plot
 from isoglot.report.provenance import DataSource as DataSource, provenance_section as provenance_section
+from isoglot.report.series import Look as Look, Series as Series, look as look
 from isoglot.report.tables import (
     Table as Table,
     decimals as decimals,

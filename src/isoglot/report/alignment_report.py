@@ -69,7 +69,7 @@ def write_report(path: str | Path, report: Report) -> None:
 
 
 def render_report(report: Report) -> str:
-    """The page's HTML. Plots need plotly; without it a `MissingExtraError` says how to get it."""
+    """The page's HTML."""
     sections = []
     if report.results:
         sections.append(figures_section(report.results))

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from isoglot.report.axes import Axis
 from isoglot.report.page import Section
-from isoglot.report.plots import plot, whiskers
+from isoglot.report.plots import plot
+from isoglot.report.series import Look, Series
 from isoglot.report.tables import escape, percent, table
 
-#: Name, values of all layers (None where there is none), their intervals if any, colour and dash.
-Line = tuple[str, Sequence[float | None], Sequence[Sequence[float] | None] | None, str, str]
+#: Name, values of all layers (None where there is none), their intervals if any, and looks.
+Line = tuple[str, Sequence[float | None], Sequence[Sequence[float] | None] | None, Look]
+
+_CHANCE = Look("--soft", "dot", "none")
 
 
 def audit_sections(record: Mapping[str, Any]) -> list[Section]:
@@ -24,15 +28,15 @@ def _retrieval(record: Mapping[str, Any]) -> Section:
     layers = record["layers"]
     n, half = record["sentences"], record["sentences"] // 2
     kinds = [
-        (f"as it is, {n:,} candidates", "as_is", "--src", "solid"),
-        (f"as it is, {half:,} candidates", "halved", "--src", "dot"),
-        (f"aligned, {half:,} candidates", "aligned", "--tgt", "solid"),
+        (f"as it is, {n:,} candidates", "as_is", Look("--src", "solid", "circle")),
+        (f"as it is, {half:,} candidates", "halved", Look("--src", "dot", "triangle")),
+        (f"aligned, {half:,} candidates", "aligned", Look("--tgt", "solid", "diamond")),
     ]
-    lines = [
-        _line(name, [layer[kind]["csls"]["mean"] for layer in layers], colour, dash)
-        for name, kind, colour, dash in kinds
+    lines = [_line(name, [layer[kind]["csls"]["mean"] for layer in layers], look) for name, kind, look in kinds]
+    marks = [
+        ("best layer as it is", 0, record["best_as_is"]["layer"]),
+        ("best layer aligned", 2, record["best_aligned"]["layer"]),
     ]
-    marks = [(0, record["best_as_is"]["layer"]), (2, record["best_aligned"]["layer"])]
     head = ["layer", "cosine", "CSLS", "95% interval", "there", "back", "CSLS", "aligned", "95% interval"]
     rows = [
         [
@@ -49,7 +53,7 @@ def _retrieval(record: Mapping[str, Any]) -> Section:
     caption = f"P@1, %. Left as it is among {n:,} sentences; the last three columns among {half:,} of a half."
     lead = (
         "How often is the nearest sentence of the other language the translation? CSLS, mean of both directions, with "
-        "95% intervals; circles: the best layers. Aligned: after a rotation (Procrustes) learned on the other half. "
+        "95% intervals; rings: the best layers. Aligned: after a rotation (Procrustes) learned on the other half. "
         "Fewer candidates make it easier, so compare the aligned curve with the dotted one."
     )
     told = table(head, rows, numeric=range(len(head)), caption=caption)
@@ -65,8 +69,8 @@ def _words(record: Mapping[str, Any]) -> Section | None:
     if layers[0]["word_match"] is not None:
         chance = [layer["word_chance"] for layer in layers]
         lines += [
-            _line("in the translation", [layer["word_match"] for layer in layers], "--src"),
-            ("by chance", chance, None, "--soft", "dot"),
+            _line("in the translation", [layer["word_match"] for layer in layers], Look("--src")),
+            ("by chance", chance, None, _CHANCE),
         ]
         lead = (
             f"A word is shown the words of {record['settings']['word_group']} sentences: its own translation and "
@@ -74,22 +78,23 @@ def _words(record: Mapping[str, Any]) -> Section | None:
             "words that the translation has in the same spelling are not asked. "
         )
     if layers[0]["word_links"] is not None:
-        lines.append(_line("F1 of word links", [layer["word_links"]["F1"] for layer in layers], "--tgt"))
+        links = [layer["word_links"]["F1"] for layer in layers]
+        lines.append(_line("F1 of word links", links, Look("--tgt", symbol="diamond")))
         lead += "F1: words that are each other's most similar, against the links given."
-    return Section("Words", _curves(layers, lines, "%"), lead.strip())
+    return Section("Words", _curves(layers, lines, "share of words, %"), lead.strip())
 
 
 def _probe(record: Mapping[str, Any]) -> Section:
     layers = record["layers"]
     lines: list[Line] = [
-        _line("told right", [layer["probe"] for layer in layers], "--src"),
-        ("by chance", [0.5] * len(layers), None, "--soft", "dot"),
+        _line("told right", [layer["probe"] for layer in layers], Look("--src")),
+        ("by chance", [0.5] * len(layers), None, _CHANCE),
     ]
     lead = (
         "Can a linear classifier tell the language of a sentence from its vector? 100% means that the languages lie "
         "apart, 50% that the space does not know them. A space can be marked for language and still be cross-lingual."
     )
-    return Section("Language identity", _curves(layers, lines, "%", bounds=(40, 103)), lead)
+    return Section("Language identity", _curves(layers, lines, "share of sentences, %", zero=False), lead)
 
 
 def _anisotropy(record: Mapping[str, Any]) -> Section | None:
@@ -97,10 +102,13 @@ def _anisotropy(record: Mapping[str, Any]) -> Section | None:
     if layers[0]["anisotropy"] is None:
         return None
     names = [lang or side for lang, side in zip(record["languages"], ("source", "target"), strict=True)]
-    looks = [(f"within {names[0]}", "--src", "solid"), (f"within {names[1]}", "--tgt", "solid")]
+    looks = [
+        (f"within {names[0]}", Look("--src", symbol="circle")),
+        (f"within {names[1]}", Look("--tgt", symbol="diamond")),
+        ("across languages", Look("--good", "dash", "square")),
+    ]
     lines: list[Line] = [
-        (name, [layer["anisotropy"][i] for layer in layers], None, colour, dash)
-        for i, (name, colour, dash) in enumerate([*looks, ("across languages", "--good", "dash")])
+        (name, [layer["anisotropy"][i] for layer in layers], None, look) for i, (name, look) in enumerate(looks)
     ]
     lead = (
         "Mean cosine of different words, one random occurrence each. 0: words point everywhere; near 1: all in one "
@@ -110,7 +118,7 @@ def _anisotropy(record: Mapping[str, Any]) -> Section | None:
 
 
 def _hubness(record: Mapping[str, Any]) -> Section:
-    parts = [("Skewness", "skewness"), ("Robin Hood index", "robin_hood")]
+    parts = [("Skewness", "skewness", "skewness"), ("Robin Hood index", "robin_hood", "share of places")]
     lead = (
         "Are a few sentences among the 10 nearest of nearly everything? Cosine, mean of both directions. Skewness well "
         "above 1 tells of hubs; Robin Hood is the share of all neighbour places that would have to move for all "
@@ -121,9 +129,9 @@ def _hubness(record: Mapping[str, Any]) -> Section:
 
 def _isomorphism(record: Mapping[str, Any]) -> Section:
     parts = [
-        ("Relational similarity (higher is closer)", "relational_similarity"),
-        ("Singular-value gap (lower is closer)", "singular_value_gap"),
-        ("Eigenvector similarity (lower is closer)", "eigenvector_similarity"),
+        ("Relational similarity (higher is closer)", "relational_similarity", "correlation"),
+        ("Singular-value gap (lower is closer)", "singular_value_gap", "gap"),
+        ("Eigenvector similarity (lower is closer)", "eigenvector_similarity", "squared difference"),
     ]
     lead = "Do the sentences of both languages form the same shape? Where they do, a rotation can bring them together."
     return Section("Isomorphism", _grid(record["layers"], parts), lead)
@@ -149,9 +157,9 @@ def _all_figures(record: Mapping[str, Any]) -> Section:
     return Section("All layers", table(head, rows, numeric=range(len(head))), lead)
 
 
-def _line(name: str, figures: Sequence[Mapping[str, Any] | None], colour: str, dash: str = "solid") -> Line:
+def _line(name: str, figures: Sequence[Mapping[str, Any] | None], look: Look) -> Line:
     values = [None if figure is None else figure["value"] for figure in figures]
-    return name, values, [None if figure is None else figure["interval"] for figure in figures], colour, dash
+    return name, values, [None if figure is None else figure["interval"] for figure in figures], look
 
 
 def _with_interval(figure: Mapping[str, Any]) -> tuple[str, str]:
@@ -159,15 +167,13 @@ def _with_interval(figure: Mapping[str, Any]) -> tuple[str, str]:
     return percent(figure["value"]), f"{percent(low)} – {percent(high)}"
 
 
-def _grid(layers: Sequence[Mapping[str, Any]], parts: Sequence[tuple[str, str]]) -> str:
-    plots = [
-        f"<div><h3>{escape(title)}</h3>"
-        + _curves(
-            layers, [(title, [layer[key] for layer in layers], None, "--src", "solid")], "", scale=1, legend=False
-        )
-        + "</div>"
-        for title, key in parts
-    ]
+def _grid(layers: Sequence[Mapping[str, Any]], parts: Sequence[tuple[str, str, str]]) -> str:
+    plots = []
+    for title, key, unit in parts:
+        name = title.partition(" (")[0].lower()
+        line: Line = (name, [layer[key] for layer in layers], None, Look("--src"))
+        chart = _curves(layers, [line], unit, scale=1, height=220)
+        plots.append(f"<div><h3>{escape(title)}</h3>{chart}</div>")
     return f'<div class="pair">{"".join(plots)}</div>'
 
 
@@ -177,58 +183,33 @@ def _curves(
     title: str,
     *,
     scale: float = 100,
-    marks: Sequence[tuple[int, int]] = (),
-    bounds: tuple[float, float] | None = None,
-    legend: bool = True,
+    marks: Sequence[tuple[str, int, int]] = (),
+    zero: bool = True,
+    height: int = 340,
 ) -> str:
+    """Curves over layers; `marks` are rings of a name, around the value of a line at a layer."""
     numbers = [layer["layer"] for layer in layers]
-    unit = "%{y:.1f}%" if scale == 100 else "%{y:.3f}"
-    traces: list[dict[str, Any]] = []
-    for place, (name, values, intervals, colour, dash) in enumerate(lines):
-        trace: dict[str, Any] = {
-            "type": "scatter",
-            "mode": "lines" if colour == "--soft" else "lines+markers",
-            "name": escape(name),
-            # A hair's breadth apart, so that intervals of different curves do not hide each other.
-            "x": [number + 0.05 * (place - (len(lines) - 1) / 2) if intervals else number for number in numbers],
-            "y": [None if value is None else scale * value for value in values],
-            "line": {"color": colour, "dash": dash},
-            "marker": {"color": colour, "size": 6},
-            "customdata": numbers,
-            "hovertemplate": f"layer %{{customdata}}: {unit}<extra>{escape(name)}</extra>",
-        }
-        if intervals:
-            known = [0.0 if value is None else scale * value for value in values]
-            ends = [
-                (value, value) if found is None else [scale * end for end in found]
-                for value, found in zip(known, intervals, strict=True)
-            ]
-            trace["error_y"] = whiskers(known, ends, color=colour, thickness=1, width=3)
-        traces.append(trace)
-    for place, number in marks:
-        marked, column = traces[place], numbers.index(number)
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "x": [marked["x"][column]],
-                "y": [marked["y"][column]],
-                "marker": {**marked["marker"], "symbol": "circle-open", "size": 16, "line": {"width": 2}},
-                "showlegend": False,
-                "hoverinfo": "skip",
-            }
-        )
-    axis: dict[str, Any] = {"title": {"text": "layer"}, "zeroline": False, "tickformat": "d"}
-    if len(numbers) <= 16:
-        axis |= {"tickmode": "array", "tickvals": numbers}
-    layout = {
-        "xaxis": axis,
-        "yaxis": {"title": {"text": title}, **({"range": list(bounds)} if bounds else {"rangemode": "tozero"})},
-        "showlegend": legend,
-    }
+    series: list[Series] = []
+    for place, (name, values, intervals, look) in enumerate(lines):
+        # A hair's breadth apart, so that intervals of different curves do not hide each other.
+        shift = 0.05 * (place - (len(lines) - 1) / 2) if intervals else 0.0
+        shown = [None if value is None else scale * value for value in values]
+        ends = [None if found is None else [scale * end for end in found] for found in intervals or ()]
+        tips = [f"{name}, layer {number}: {_told(value, scale)}" for number, value in zip(numbers, shown, strict=True)]
+        series.append(Series(name, [number + shift for number in numbers], shown, "line", look, ends, tips))
+    for name, place, number in marks:
+        marked, column = series[place], numbers.index(number)
+        ring = Look(marked.look.colour, symbol="ring")
+        series.append(Series(name, [marked.x[column]], [marked.y[column]], "points", ring))
     spoken = "; ".join(
         f"{name} " + ", ".join("none" if value is None else f"{scale * value:.3g}" for value in values)
-        for name, values, _, _, _ in lines
+        for name, values, _, _ in lines
     )
-    height = 380 if legend else 260
-    return plot(traces, layout, label=f"{title or 'value'} over layers {numbers}: {spoken}", height=height)
+    label = f"{title} over layers {numbers}: {spoken}"
+    return plot(series, Axis("layer", whole=True), Axis(title, zero=zero), label=label, height=height)
+
+
+def _told(value: float | None, scale: float) -> str:
+    if value is None:
+        return "none"
+    return f"{value:.1f}%" if scale == 100 else f"{value:.3f}"

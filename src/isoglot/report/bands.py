@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from isoglot.report.axes import Axis
 from isoglot.report.page import Section
-from isoglot.report.plots import plot
+from isoglot.report.plots import percent_tips, plot
+from isoglot.report.series import Series, look
 from isoglot.report.tables import percent, table
 from isoglot.tasks import Result
 
@@ -35,28 +37,24 @@ def bands_section(result: Result, *, bands: int = 6) -> Section:
                 hits / len(asked) if asked else 0.0,
             ]
         )
-    names = [row[0] for row in rows]
-    traces: list[dict[str, Any]] = [
-        {
-            "type": "bar",
-            "name": name,
-            "x": names,
-            "y": [round(100 * row[column], 2) for row in rows],
-            "marker": {"color": colour},
-            "hovertemplate": "rank %{x}: %{y:.1f}%<extra>%{fullData.name}</extra>",
-        }
-        for name, column, colour in ((result.metric, 3, "--src"), ("coverage", 2, "--tgt"))
-    ]
-    layout = {
-        "barmode": "group",
-        "xaxis": {"type": "category", "title": {"text": "frequency rank of the source word"}},
-        "yaxis": {"title": {"text": "%"}, "range": [0, 100]},
-    }
+    names = tuple(row[0] for row in rows)
+    series = []
+    for number, (name, column) in enumerate(((f"{result.metric} of covered words", 3), ("coverage", 2))):
+        values = [100 * row[column] for row in rows]
+        tips = [f"rank {band}: {told} ({name})" for band, told in zip(names, percent_tips(values), strict=True)]
+        series.append(Series(name, range(len(rows)), values, "bars", look(number), tips=tips))
+    chart = plot(
+        series,
+        Axis("frequency rank of the source word (1 is the most frequent)", names=names),
+        Axis("share of test words, %", low=0, high=100),
+        label=f"{result.metric} and coverage by frequency of the source word",
+        height=300,
+    )
     cells = [[name, f"{n:,}", percent(covered), percent(right)] for name, n, covered, right in rows]
     note = f'<p class="more">{without:,} test words have no vector and stand in no band.</p>' if without else ""
     return Section(
         "By frequency",
-        plot(traces, layout, label=f"{result.metric} and coverage by frequency of the source word", height=330)
+        (chart if rows else "")
         + table(
             ["frequency rank", "test words", "coverage, %", f"{result.metric} of covered, %"], cells, numeric=[1, 2, 3]
         )

@@ -1,14 +1,23 @@
-"""All methods in one table and one plot, best first."""
+"""All methods in one table and one chart, best first."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from isoglot.report.axes import Axis
 from isoglot.report.page import Section
-from isoglot.report.plots import line, plot, whiskers
+from isoglot.report.plots import percent_tips, plot
+from isoglot.report.series import Look, Series, look
 from isoglot.report.tables import escape, percent, table
 from isoglot.tasks import p_text
+
+#: Kinds of supervision, as the legend calls them, and their looks.
+_KINDS = {
+    "supervised": ("learned from pairs", Look("--src", symbol="circle")),
+    "optional": ("pairs optional", Look("--good", symbol="square")),
+    "unsupervised": ("without pairs", Look("--tgt", symbol="diamond")),
+}
 
 
 def comparison_section(title: str, rows: Sequence[Mapping[str, Any]], metric: str) -> Section:
@@ -49,51 +58,42 @@ def criteria_section(rows: Sequence[Mapping[str, Any]]) -> Section | None:
     trained = [row for row in rows if len(row.get("criteria", ())) > 1]
     if not trained:
         return None
-    traces = [
-        line(row["label"], range(len(row["criteria"])), row["criteria"])
-        | {"hovertemplate": "%{y:.4f}<extra>" + escape(row["label"]) + "</extra>"}
-        for row in trained
-    ]
-    layout = {
-        "xaxis": {"title": {"text": "epoch or round, 0 is the start"}, "zeroline": False},
-        "yaxis": {"title": {"text": "semantic criterion"}},
-        "legend": {"orientation": "h", "y": -0.25},
-    }
+    series = []
+    for number, row in enumerate(trained):
+        values = row["criteria"]
+        tips = [f"{row['label']}, {epoch}: {value:.4f}" for epoch, value in enumerate(values)]
+        series.append(Series(row["label"], range(len(values)), values, "line", look(number), tips=tips))
     spoken = "; ".join(f"{row['label']} from {row['criteria'][0]:.3f} to {row['criteria'][-1]:.3f}" for row in trained)
     lead = (
         "The mean cosine of the most confident translations that a map induces itself: what iterative methods choose "
         "their epoch or round by. It needs no dictionary, and it can mislead: compare it with the table."
     )
-    picture = plot(traces, layout, label=f"Semantic criterion: {spoken}", height=420)
+    picture = plot(
+        series,
+        Axis("epoch or round (0 is the start)", whole=True),
+        Axis("semantic criterion (mean cosine)"),
+        label=f"Semantic criterion: {spoken}",
+        height=360,
+    )
     return Section("Criteria while training", picture, lead)
 
 
 def _dots(rows: Sequence[Mapping[str, Any]], metric: str) -> str:
-    values = [100 * row["mean"] for row in rows]
-    bounds = [[100 * end for end in row["interval"] or (row["mean"], row["mean"])] for row in rows]
-    trace = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": values,
-        "y": list(range(len(rows))),
-        "text": [escape(f"{row['label']}: {percent(row['mean'])}%") for row in rows],
-        "hovertemplate": "%{text}<extra></extra>",
-        "marker": {
-            "size": 10,
-            "color": ["--src" if row["supervision"] == "supervised" else "--tgt" for row in rows],
-        },
-        "error_x": whiskers(values, bounds, thickness=2, width=4),
-        "showlegend": False,
-    }
-    layout = {
-        "xaxis": {"title": {"text": f"{metric}, % (orange: without pairs)"}, "rangemode": "tozero", "zeroline": False},
-        "yaxis": {
-            "tickvals": list(range(len(rows))),
-            "ticktext": [escape(row["label"]) for row in rows],
-            "range": [len(rows) - 0.5, -0.5],
-            "zeroline": False,
-            "automargin": True,
-        },
-    }
+    series = []
+    for kind in dict.fromkeys(row["supervision"] for row in rows):
+        name, own = _KINDS.get(kind, (kind, look(len(_KINDS))))
+        places = [place for place, row in enumerate(rows) if row["supervision"] == kind]
+        values = [100 * rows[place]["mean"] for place in places]
+        ends = [_ends(rows[place]["interval"]) for place in places]
+        tips = [
+            f"{rows[place]['label']}: {told}"
+            for place, told in zip(places, percent_tips(values, intervals=ends), strict=True)
+        ]
+        series.append(Series(name, values, places, "points", own, ends, tips))
     spoken = "; ".join(f"{row['label']} {percent(row['mean'])}%" for row in rows)
-    return plot([trace], layout, label=f"Methods compared: {spoken}", height=110 + 28 * len(rows))
+    names = tuple(row["label"] for row in rows)
+    return plot(series, Axis(f"{metric}, %", zero=True), Axis(names=names), label=f"Methods compared: {spoken}")
+
+
+def _ends(interval: Sequence[float] | None) -> list[float] | None:
+    return None if interval is None else [100 * end for end in interval]

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from isoglot.report.axes import Axis
 from isoglot.report.page import Section
-from isoglot.report.plots import plot, whiskers
-from isoglot.report.tables import escape, percent, table
+from isoglot.report.plots import plot
+from isoglot.report.series import Series, look
+from isoglot.report.tables import percent, table
 from isoglot.tasks import Result
-
-_COLOURS = ("--src", "--tgt", "--good", "--soft")
-_SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 
 
 def figures_section(results: Sequence[Result]) -> Section:
-    """All results, one line each; groups that share a protocol share a colour and a shape in the plot."""
+    """All results, one line each; groups that share a protocol share a colour and a shape in the chart."""
     rows = [
         [
             _group(result),
@@ -43,41 +41,29 @@ def figures_section(results: Sequence[Result]) -> Section:
 def _dots(results: Sequence[Result]) -> str:
     groups = list(dict.fromkeys(_group(result) for result in results))
     metrics = list(dict.fromkeys(result.metric for result in results))
-    traces: list[dict[str, Any]] = []
+    series = []
     for number, group in enumerate(groups):
         chosen = [result for result in results if _group(result) == group]
-        values = [100 * result.value for result in chosen]
-        # Groups are set apart by a little height, so that their error bars do not lie on each other.
-        shift = 0.14 * (number - (len(groups) - 1) / 2)
-        bounds = [[100 * end for end in result.interval or (result.value, result.value)] for result in chosen]
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": escape(group),
-                "x": values,
-                "y": [metrics.index(result.metric) + shift for result in chosen],
-                "text": [escape(f"{result.metric}: {percent(result.value)}%, n = {result.n:,}") for result in chosen],
-                "hovertemplate": "%{text}<extra>%{fullData.name}</extra>",
-                "marker": {
-                    "color": _COLOURS[number % len(_COLOURS)],
-                    "symbol": _SYMBOLS[number % len(_SYMBOLS)],
-                    "size": 10,
-                },
-                "error_x": whiskers(values, bounds, thickness=2, width=4),
-            }
+        # Groups are set apart by a little height, so that their intervals do not lie on each other.
+        shift = min(0.2, 0.6 / len(groups)) * (number - (len(groups) - 1) / 2)
+        series.append(
+            Series(
+                group,
+                [100 * result.value for result in chosen],
+                [metrics.index(result.metric) + shift for result in chosen],
+                "points",
+                look(number),
+                [None if one.interval is None else [100 * end for end in one.interval] for one in chosen],
+                [f"{one.metric}, {group}: {percent(one.value)}%, n = {one.n:,}" for one in chosen],
+            )
         )
-    layout = {
-        "xaxis": {"title": {"text": "%"}, "range": [0, 100], "zeroline": False},
-        "yaxis": {
-            "tickvals": list(range(len(metrics))),
-            "ticktext": [escape(metric) for metric in metrics],
-            "range": [len(metrics) - 0.5, -0.5],
-            "zeroline": False,
-        },
-    }
     spoken = "; ".join(f"{_group(result)} {result.metric} {percent(result.value)}%" for result in results)
-    return plot(traces, layout, label=f"Figures with intervals: {spoken}", height=120 + 52 * len(metrics))
+    return plot(
+        series,
+        Axis("value, %", low=0, high=100),
+        Axis(names=tuple(metrics)),
+        label=f"Figures with intervals: {spoken}",
+    )
 
 
 def _group(result: Result) -> str:

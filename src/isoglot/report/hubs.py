@@ -5,18 +5,17 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import InputError
+from isoglot.report.axes import Axis
 from isoglot.report.page import Section
 from isoglot.report.plots import plot
+from isoglot.report.series import Series, look
 from isoglot.report.tables import escape, percent, table
 from isoglot.spaces import IntVector
-
-_COLOURS = ("--src", "--tgt", "--good", "--soft")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,25 +61,18 @@ def hubness_section(counts: Sequence[HubnessCounts]) -> Section:
     largest = max((int(one.occurrences.max(initial=0)) for one in counts), default=0)
     edges = [0, 1, *(2**power for power in range(1, max(2, largest).bit_length() + 1))]
     names = [str(a) if b - a == 1 else f"{a}–{b - 1}" for a, b in itertools.pairwise(edges)]
-    traces: list[dict[str, Any]] = []
+    series = []
     for number, one in enumerate(counts):
-        shares = np.histogram(one.occurrences, bins=edges)[0] / max(1, len(one.occurrences))
-        traces.append(
-            {
-                "type": "bar",
-                "name": escape(one.label),
-                "x": names,
-                "y": (100 * shares).round(3).tolist(),
-                "hovertemplate": "%{x} times: %{y:.2f}% of words<extra>%{fullData.name}</extra>",
-                "marker": {"color": _COLOURS[number % len(_COLOURS)]},
-            }
-        )
-    layout = {
-        "barmode": "group",
-        # Names such as "2–3" must not be taken for numbers or dates.
-        "xaxis": {"type": "category", "title": {"text": "neighbour of so many words"}},
-        "yaxis": {"title": {"text": "% of target words"}},
-    }
+        shares = 100 * np.histogram(one.occurrences, bins=edges)[0] / max(1, len(one.occurrences))
+        tips = [f"{name} times: {share:.2f}% of words ({one.label})" for name, share in zip(names, shares, strict=True)]
+        series.append(Series(one.label, range(len(names)), shares.tolist(), "bars", look(number), tips=tips))
+    chart = plot(
+        series,
+        Axis("neighbour of so many source words", names=tuple(names)),
+        Axis("share of target words, %", zero=True),
+        label="How often target words are retrieved",
+        height=300,
+    )
     summary = table(
         ["setting", "k", "skewness", "nobody's neighbour, %", "largest"],
         [
@@ -95,8 +87,7 @@ def hubness_section(counts: Sequence[HubnessCounts]) -> Section:
     )
     return Section(
         "Hubness",
-        plot(traces, layout, label="How often target words are retrieved", height=330)
-        + f'{summary}<div class="pair" style="margin-top:14px">{hubs}</div>',
+        chart + f'{summary}<div class="pair" style="margin-top:14px">{hubs}</div>',
         "In high dimensions a few words crowd into the neighbour lists of many others and draw wrong translations. "
         "The fewer such hubs, and the fewer words that nobody retrieves, the better.",
     )

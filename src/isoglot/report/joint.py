@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from isoglot.joint import JointSpace
-from isoglot.report.maps import first_two_components
+from isoglot.report.axes import Axis
+from isoglot.report.clouds import Cloud, cloud_plot
+from isoglot.report.maps import COMPONENTS, first_two_components
 from isoglot.report.page import Section
-from isoglot.report.plots import plot, whiskers
+from isoglot.report.plots import percent_tips, plot
+from isoglot.report.series import Series, look
 from isoglot.report.tables import escape, percent, table
 
-_COLOURS = ("--src", "--tgt", "--good", "--bad")
+_COLOURS = ("--src", "--tgt", "--good", "--series-4", "--series-5", "--series-6", "--series-7")
 
 
 def kinds_section(stages: Sequence[tuple[str, JointSpace]], words: int = 600) -> Section:
-    """One picture a stage: the most frequent words of each kind in the plane, shared words in grey."""
+    """One picture a stage: the most frequent words of each kind in the plane."""
     body = "".join(f"<div><h3>{escape(label)}</h3>{_picture(label, space, words)}</div>" for label, space in stages)
     return Section(
         "The space, step by step",
@@ -56,51 +59,26 @@ def _picture(label: str, space: JointSpace, words: int) -> str:
     kinds.append(("shared", shared, "--soft"))  # last, so that the few that remain are drawn on top
     chosen = [(name, rows[:words], len(rows), colour) for name, rows, colour in kinds if len(rows)]
     points = first_two_components(space.vectors[np.concatenate([rows for _, rows, _, _ in chosen])])
-    traces = []
+    clouds = []
     begin = 0
     for name, rows, total, colour in chosen:
         own = points[begin : begin + len(rows)]
         begin += len(rows)
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers",
-                "name": escape(f"{name} ({total:,})"),
-                "x": own[:, 0].round(4).tolist(),
-                "y": own[:, 1].round(4).tolist(),
-                "text": [escape(space.words[row]) for row in rows],
-                "hovertemplate": "%{text}<extra></extra>",
-                "marker": {"size": 5, "color": colour, "opacity": 0.6},
-            }
-        )
-    bare = {"showticklabels": False, "zeroline": False, "ticks": ""}
-    layout = {"xaxis": bare, "yaxis": bare, "hovermode": "closest", "margin": {"l": 8, "r": 8, "t": 10, "b": 8}}
+        told = f"{name} ({total:,} words)" if total == len(rows) else f"{name} ({len(rows):,} of {total:,} words)"
+        symbol: Literal["dot", "square"] = "square" if name == "shared" else "dot"
+        clouds.append(Cloud(told, own, colour, [space.words[row] for row in rows], symbol))
     spoken = ", ".join(f"{total:,} {name}" for name, _, total, _ in chosen)
-    return plot(traces, layout, label=f"{label}: {spoken} words", height=420, zoom=True)
+    return cloud_plot(clouds, label=f"{label}: {spoken} words", titles=COMPONENTS, height=400)
 
 
 def _bars(rows: Sequence[Mapping[str, Any]]) -> str:
-    traces = []
-    for identical, name, colour in (("keep", "all pairs", "--src"), ("remove", "pairs of different form", "--tgt")):
+    series = []
+    for number, (identical, name) in enumerate((("keep", "all pairs"), ("remove", "pairs of different form"))):
         figures = [row["figures"][f"{identical}/full"] for row in rows]
-        bounds = [[100 * end for end in figure["interval"] or [figure["value"]] * 2] for figure in figures]
         values = [100 * figure["value"] for figure in figures]
-        traces.append(
-            {
-                "type": "bar",
-                "name": name,
-                "orientation": "h",
-                "y": [escape(row["name"]) for row in rows],
-                "x": values,
-                "marker": {"color": colour},
-                "error_x": whiskers(values, bounds),
-                "hovertemplate": "%{x:.1f}%<extra>" + name + "</extra>",
-            }
-        )
-    layout = {
-        "barmode": "group",
-        "xaxis": {"title": {"text": "P@1, %"}, "rangemode": "tozero"},
-        "yaxis": {"autorange": "reversed", "automargin": True},
-    }
+        ends = [None if figure["interval"] is None else [100 * end for end in figure["interval"]] for figure in figures]
+        tips = percent_tips(values, f"{name}: ", ends)
+        series.append(Series(name, values, range(len(rows)), "bars", look(number), ends, tips))
     spoken = "; ".join(f"{row['name']} {percent(row['figures']['keep/full']['value'])}%" for row in rows)
-    return plot(traces, layout, label=f"Steps compared: {spoken}", height=120 + 52 * len(rows))
+    names = tuple(row["name"] for row in rows)
+    return plot(series, Axis("P@1, %", zero=True), Axis(names=names), label=f"Steps compared: {spoken}")

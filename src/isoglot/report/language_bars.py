@@ -8,11 +8,11 @@ from typing import Any
 
 import isoglot
 from isoglot.report.alignment_report import Report, write_report
+from isoglot.report.axes import Axis
 from isoglot.report.page import Section
-from isoglot.report.plots import plot
-from isoglot.report.tables import Table, escape, percent, table
-
-_COLOURS = ("--line", "--src", "--tgt", "--good", "--bad", "--text")
+from isoglot.report.plots import percent_tips, plot
+from isoglot.report.series import Series, look
+from isoglot.report.tables import Table, percent, table
 
 
 def write_table_page(
@@ -39,23 +39,16 @@ def table_section(title: str, found: Table, lead: str = "", *, bars: bool = Fals
 
 def language_bars(languages: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Bars of P@1 by language; a row is a name, a share for each language ("-" for none) and their mean."""
-    traces = []
-    for row, colour in zip(rows, _COLOURS * len(rows), strict=False):
+    series = []
+    for number, row in enumerate(rows):
         values = [None if cell == "-" else 100 * float(cell) for cell in row[1 : 1 + len(languages)]]
-        traces.append(
-            {
-                "type": "bar",
-                "name": escape(row[0]),
-                "x": list(languages),
-                "y": values,
-                "marker": {"color": colour},
-                "hovertemplate": "%{y:.1f}%<extra>" + escape(row[0]) + "</extra>",
-            }
-        )
-    layout = {
-        "barmode": "group",
-        "yaxis": {"title": {"text": "P@1, %"}, "range": [0, 100]},
-        "legend": {"orientation": "h", "y": -0.2},
-    }
+        tips = [f"{lang}: {told}" for lang, told in zip(languages, percent_tips(values, f"{row[0]} "), strict=True)]
+        series.append(Series(row[0], range(len(languages)), values, "bars", look(number), tips=tips))
     spoken = "; ".join(f"{row[0]}: mean {percent(float(row[-1]))}%" for row in rows if row[-1] != "-")
-    return plot(traces, layout, label=f"Sentences found: {spoken}", height=420)
+    return plot(
+        series,
+        Axis("language", names=tuple(languages)),
+        Axis("P@1, %", low=0, high=100),
+        label=f"Sentences found: {spoken}",
+        height=360,
+    )

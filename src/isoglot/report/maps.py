@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from isoglot.errors import LexiconError
 from isoglot.lexicons import Lexicon, frequency_ranks
+from isoglot.report.clouds import Cloud, cloud_plot, frame
+from isoglot.report.labels import FONT, text_width
 from isoglot.report.page import Section
-from isoglot.report.plots import plot
 from isoglot.report.tables import escape
 from isoglot.spaces import FloatMatrix, Space
 
+#: Titles of the axes of a map; what a component measures has no unit.
+COMPONENTS = ("first principal component", "second principal component")
 # Labels are placed for a plot of this many pixels, the narrowest the page shows; wider ones only gain room.
-_WIDTH, _HEIGHT = 330, 400
+_WIDTH, _HEIGHT = 270, 440
 _LABELS = 24
-# The page's own colour around each letter, so that a label can be read across lines and dots.
-_HALO = ", ".join(["0 0 3px var(--card)"] * 4)
+#: Letters of a word that gets a label, at most, and their size in pixels.
+_LETTERS, _SIZE = 14, 11
+#: Pixels at the top that hold the buttons.
+_BUTTONS = 40
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,7 +86,8 @@ def maps_section(maps: Sequence[LanguageMap]) -> Section:
         "Map of frequent words",
         f'<div class="pair">{body}</div>',
         "Each dot is a word, each line joins a word to its translation: the shorter the lines, the better the "
-        "languages lie on each other. Two of many dimensions (principal components); point at a dot to read it.",
+        "languages lie on each other. Two of many dimensions (principal components). Point at a dot to read it; look "
+        "closer with the buttons, a double click, two fingers, or the wheel and Ctrl, and drag to move.",
     )
 
 
@@ -120,79 +125,36 @@ def first_two_components(vectors: FloatMatrix) -> npt.NDArray[np.float64]:
 
 
 def _plot(one: LanguageMap) -> str:
-    everything = np.concatenate([one.src_points, one.tgt_points])
-    low, high = everything.min(axis=0), everything.max(axis=0)
-    margin = 0.06 * np.maximum(high - low, 1e-9)
-    labelled = _labels(one, low, np.maximum(high - low, 1e-9))
-    lines: dict[str, Any] = {
-        "type": "scatter",
-        "mode": "lines",
-        "x": _gapped(one.src_points[:, 0], one.tgt_points[:, 0]),
-        "y": _gapped(one.src_points[:, 1], one.tgt_points[:, 1]),
-        "line": {"width": 0.8, "color": "--link"},
-        "hoverinfo": "skip",
-        "showlegend": False,
-    }
-    traces = [lines]
-    sides = (
-        (one.src_lang, one.src_words, one.src_points, one.tgt_words, "--src", "circle"),
-        (one.tgt_lang, one.tgt_words, one.tgt_points, one.src_words, "--tgt", "diamond"),
-    )
-    for side, (lang, words, points, others, colour, symbol) in enumerate(sides):
-        traces.append(
-            {
-                "type": "scatter",
-                "mode": "markers+text",
-                "name": escape(lang),
-                "x": points[:, 0].round(4).tolist(),
-                "y": points[:, 1].round(4).tolist(),
-                "text": [escape(word) if (side, i) in labelled else "" for i, word in enumerate(words)],
-                "hovertext": [f"{escape(a)} – {escape(b)}" for a, b in zip(words, others, strict=True)],
-                "hovertemplate": "%{hovertext}<extra></extra>",
-                "textposition": "top center",
-                "textfont": {"size": 11, "color": colour, "shadow": _HALO},
-                "marker": {"size": 5, "color": colour, "symbol": symbol, "opacity": 0.75},
-                "cliponaxis": False,
-            }
-        )
-    bare = {"showticklabels": False, "zeroline": False, "ticks": ""}
-    layout = {
-        "xaxis": {**bare, "range": [low[0] - margin[0], high[0] + margin[0]]},
-        "yaxis": {**bare, "range": [low[1] - margin[1], high[1] + margin[1]]},
-        "hovermode": "closest",
-        "margin": {"l": 8, "r": 8, "t": 10, "b": 8},
-    }
+    clouds = [
+        Cloud(one.src_lang, one.src_points, "--src", one.src_words, "dot"),
+        Cloud(one.tgt_lang, one.tgt_points, "--tgt", one.tgt_words, "square"),
+    ]
     label = f"{one.label}: map of {len(one.src_words)} words of {one.src_lang} and their translations in {one.tgt_lang}"
-    return plot(traces, layout, label=label, height=460, zoom=True)
+    labelled = _labels(one)
+    return cloud_plot(
+        clouds, label=label, titles=COMPONENTS, links="joins translations", labelled=labelled, height=_HEIGHT
+    )
 
 
-def _labels(one: LanguageMap, low: npt.NDArray[np.float64], extent: npt.NDArray[np.float64]) -> set[tuple[int, int]]:
+def _labels(one: LanguageMap) -> set[tuple[int, int]]:
     """(side, row) of the words that get a label: frequent first, where the label lies on no other label
     and on hardly a dot."""
-    dots = (np.concatenate([one.src_points, one.tgt_points]) - low) / extent * 0.88 + 0.06
+    dots = np.concatenate(frame([one.src_points, one.tgt_points])) * [_WIDTH, _HEIGHT]
     boxes: list[tuple[float, float, float, float]] = []
     chosen: set[tuple[int, int]] = set()
     for row in range(len(one.src_words)):
         for side, words in enumerate((one.src_words, one.tgt_words)):
             x, y = dots[row + side * len(one.src_words)]
-            # A wide script takes about twice the room of Latin letters.
-            width = sum(13 if ord(letter) > 0x2E80 else 7 for letter in words[row]) / _WIDTH
+            # An estimate on the large side, as fonts differ.
+            width = max(7.0 * len(words[row]), text_width(words[row]) * _SIZE / FONT)
             left, right = x - width / 2, x + width / 2
-            bottom, top = y + 3 / _HEIGHT, y + 19 / _HEIGHT
-            if left < 0 or right > 1 or len(words[row]) > 14:
+            top, bottom = y - 19, y - 3
+            if left < 0 or right > _WIDTH or top < _BUTTONS or len(words[row]) > _LETTERS:
                 continue
-            inside = ((dots > [left, bottom]) & (dots < [right, top])).all(axis=1).sum()
-            if inside <= 2 and all(right < a or left > b or top < c or bottom > d for a, b, c, d in boxes):
-                boxes.append((left, right, bottom, top))
+            inside = ((dots > [left, top]) & (dots < [right, bottom])).all(axis=1).sum()
+            if inside <= 2 and all(right < a or left > b or bottom < c or top > d for a, b, c, d in boxes):
+                boxes.append((left, right, top, bottom))
                 chosen.add((side, row))
         if len(chosen) >= _LABELS:
             break
     return chosen
-
-
-def _gapped(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> list[float | None]:
-    """a0, b0, gap, a1, b1, gap, ...: many separate lines in one trace."""
-    values: list[float | None] = []
-    for a, b in zip(first.round(4).tolist(), second.round(4).tolist(), strict=True):
-        values += [a, b, None]
-    return values

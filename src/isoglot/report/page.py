@@ -1,4 +1,4 @@
-"""The page itself: head, styles, sections one after the other, plotly.js and a little script. No request leaves it."""
+"""The page itself: head, styles, sections one after the other, and a little script of our own. No request leaves it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from importlib import resources
 
-from isoglot.report.plots import plotly_script
 from isoglot.report.tables import escape
 
 # The browser itself refuses whatever would load from elsewhere.
@@ -46,16 +45,18 @@ def render_page(title: str, header: str, sections: Sequence[Section], *, languag
         + "</section>"
         for anchor, section in zip(anchors, sections, strict=True)
     )
-    # A page without plots needs no 5 MB of plotly.
-    library = f"<script>{plotly_script()}</script>" if 'class="plot"' in body else ""
+    styles, scripts = _part("page.css"), f"<script>{_part('page.js')}</script>"
+    if 'class="plot"' in body:
+        styles += _part("plots.css")
+        scripts += f"<script>{_part('plots.js')}</script>"
     return (
         f'<!doctype html>\n<html lang="{escape(language)}"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title><style>{_part('page.css')}</style></head>\n"
+        f"<title>{escape(title)}</title><style>{styles}</style></head>\n"
         f"<body><header>{header}</header><nav>{links}</nav>\n<main>{body}</main>\n"
-        f"{library}<script>{_part('page.js')}</script></body></html>\n"
+        f"{scripts}</body></html>\n"
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from isoglot.extras import require
+from isoglot.installation import install_command
 from isoglot.plugins import late
 from isoglot.progress import Progress, silent
 from isoglot.retrieval._rows import Bias, Found, UnitRows
@@ -117,5 +118,5 @@ def _int8_status() -> BackendStatus:
 
 def _extra_status(name: str, module: str, package: str) -> BackendStatus:
     if importlib.util.find_spec(module) is None:
-        return BackendStatus(name, False, f"{package} is not installed: pip install 'isoglot[ann]'")
+        return BackendStatus(name, False, f"{package} is not installed: {install_command('ann')}")
     return BackendStatus(name, True, f"approximate, by an HNSW graph of {package}; scores are exact")

@@ -1,14 +1,14 @@
 """The binary cache: slow formats are parsed once, then memory-mapped.
 
-An entry is a file in native form, named after the sha256 of the source's content. Beside it stands a small record
-for each path with the source's size, times and inode: while these stay the same, a second load hashes nothing. If
-they changed, the hash of the whole content decides. Entries and records appear by renaming, so a killed writer
-leaves nothing broken and two writers do not disturb each other. The folder can be removed at any time.
+An entry is a file in native form, named after the sha256 of the source's content. A small record for each path holds
+the source's size, times and inode: while these stay the same, a second load hashes nothing. If they changed, the hash
+of the whole content decides. Entries and records get their names by renaming, so a killed writer leaves nothing
+broken and two writers do not disturb each other. The folder can be removed at any time.
 
-An entry that is not what was written is made again, and the load's report says so: `isoglot.verified` compares a
-digest of all its bytes, but only when its size, times or inode have changed since the last comparison.
+An entry that has changed since it was written is made again, and the load's report says so: `isoglot.verified`
+compares a digest of all its bytes, but only when its size, times or inode have changed since the last check.
 
-Loads of the first n words are kept apart from whole files: they can serve n words or fewer, never the whole.
+Loads of the first n words have their own entries: these can serve n words or fewer, never the whole file.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _LONGEST_REPORT = 8000
 
 
 class CacheFailure(Exception):
-    """The cache cannot be used; whoever catches it continues without it."""
+    """The cache cannot be used; the caller continues without it."""
 
 
 class SpaceCache:
@@ -48,15 +48,15 @@ class SpaceCache:
     def __init__(self, path: Path, format: str) -> None:
         self.path = path
         self.format = format
-        # The number changes when readers do, so that what an older reader made is not used.
+        # The number changes with the readers, so that entries of an older reader are not used.
         self.folder = cache_directory("spaces", "v2")
         self._record_path = self.folder / "paths" / f"{digest(format, str(path.resolve()))}.json"
-        #: Names of entries that were not what had been written, for a note.
+        #: Names of entries that had changed since they were written, for a note.
         self.damaged: list[str] = []
 
     def find(self, limit: int | None, report: LoadReport, progress: Progress) -> Content | None:
-        """What an earlier load left, if it still holds for the file as it is now."""
-        with contextlib.suppress(OSError, TypeError):  # a record may hold anything
+        """What an earlier load stored, if the file has not changed since."""
+        with contextlib.suppress(OSError, TypeError):  # a record may contain anything
             stat = stat_of(self.path)
             record = self._record()
             if unchanged(stat, record.get("stat"), record.get("saved", 0)):
@@ -77,7 +77,7 @@ class SpaceCache:
         return CacheSink(self, request, dim)
 
     def _full_name(self, stat: list[int], digest: str) -> str:
-        # The size is in the name so that a look into the folder tells whether hashing can pay.
+        # The size is in the name so that a listing of the folder shows whether hashing can pay off.
         return f"{stat[0]}-{self.format}-{digest}.safetensors"
 
     def _record(self) -> dict[str, Any]:
@@ -97,10 +97,10 @@ class SpaceCache:
             return None
         damage = find_damage(_check_of(entry), progress)
         if damage is None:
-            return None  # its writer was killed, or is still at it
+            return None  # its writer was killed, or is still writing
         try:
             if damage:
-                raise ValueError("its digest is another")
+                raise ValueError("digest mismatch")
             file = open_native(entry, limit)
             content = Content(file.words, file.vectors, file.counts, self._subwords(file), file.metadata["lang"])
             if not file.words:
@@ -122,7 +122,7 @@ class SpaceCache:
         minn, maxn, bucket = (int(file.metadata[name]) for name in ("minn", "maxn", "bucket"))
         matrix, offset = file.ngrams, None
         if matrix is None:
-            # Left where they are, in the source, whose content is known to be the same.
+            # They stay in the source file, whose content is known to be the same.
             offset = int(file.metadata["ngrams_offset"])
             shape = (bucket, file.vectors.shape[1])
             matrix = np.memmap(self.path, dtype="<f4", mode="r", offset=offset, shape=shape).view(np.ndarray)
@@ -130,7 +130,7 @@ class SpaceCache:
 
 
 class CacheSink:
-    """Rows go straight into the cache file; what is returned in the end is a memory map of it."""
+    """Rows go straight into the cache file; the result is a memory map of it."""
 
     def __init__(self, cache: SpaceCache, request: Request, dim: int) -> None:
         self._cache = cache
@@ -183,7 +183,7 @@ class CacheSink:
         return file.vectors
 
     def discard(self) -> None:
-        """Remove what was written, if it did not get its name."""
+        """Remove what was written, unless it got its final name."""
         with contextlib.suppress(OSError):
             self._file.close()
         with contextlib.suppress(OSError):
@@ -191,7 +191,7 @@ class CacheSink:
 
 
 def _report(report: LoadReport) -> str:
-    """The repairs as JSON, with the path left open: the same content may be found under another."""
+    """The repairs as JSON, with a placeholder for the path: the same content may be found under another."""
     kinds = [
         [problem, recovery, times, report.first[problem, recovery].replace(report.path, "{path}", 1)[:300]]
         for (problem, recovery), times in report.counts.items()

@@ -1,6 +1,6 @@
 """Reading and writing Spaces in any format: `load_space`, `save_space`, and the table of formats.
 
-The format of a file is told by its content, never by its name alone. Text and other slow formats are cached in
+The format of a file is recognised by its content, never by its name alone. Text and other slow formats are cached in
 binary form. What each format holds, and what happens to dirty files, is in docs/formats.md.
 """
 
@@ -97,16 +97,16 @@ def load_space(
     """Read a file or folder of word vectors.
 
     Args:
-        path: the file, or an entry of the catalogue such as "vectors/fr". Compressed text (gz, xz, zst, bz2) is read as
-            it is.
-        lang: language code; else what the file says of itself or its name tells ("cc.fr.300.vec").
-        limit: only the first (most frequent) words; reading stops there.
-        format: a name of the table, if the content should not decide.
+        path: the file, or an entry of the catalogue such as "vectors/fr". Compressed text (gz, xz, zst, bz2) is read
+            directly.
+        lang: language code; by default the one stored in the file, else the one in its name ("cc.fr.300.vec").
+        limit: read only this many words, the first (most frequent) ones.
+        format: a format's name, if the content should not decide.
         cache: keep text and other slow formats in binary form for the next load.
-        threads: for parsing text; two if there are as many, else one.
+        threads: for parsing text; by default two if available.
         progress: called with `(step, done, total)`.
 
-    What had to be repaired is in the Space's `report`.
+    The Space's `report` lists what had to be repaired.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp(), "en.vec")
@@ -119,7 +119,7 @@ def load_space(
     threads = available_threads(threads or min(2, available_threads(None)))
     path, languages = locate(path, "vectors", progress)
     if not path.is_file() and not path.is_dir():
-        raise InputError("is no regular file", where=str(path), remedy="save the stream to a file first")
+        raise InputError("is not a regular file", where=str(path), remedy="save the stream to a file first")
     if languages and lang is None:
         [lang] = languages
     with reading(path, "file"):
@@ -139,7 +139,7 @@ def load_space(
 
 
 def save_space(space: Space, path: str | Path, *, format: str | None = None, progress: Progress = silent) -> None:
-    """Write a Space. The format follows from the name's ending unless given.
+    """Write a Space. The format follows from the file name's ending unless given.
 
     `.bin` is word2vec's binary form, or a fastText model if the Space has n-grams. A name ending in `.gz`, `.xz`,
     `.zst` or `.bz2` after that is compressed. A folder for spaCy needs `format="spacy"`.
@@ -151,7 +151,7 @@ def save_space(space: Space, path: str | Path, *, format: str | None = None, pro
     try:
         "\n".join(space.words).encode("utf-8")
     except UnicodeEncodeError as error:
-        raise InputError("a word holds lone surrogates and is no text", where=str(path)) from error
+        raise InputError("a word has lone surrogates, so it is not valid text", where=str(path)) from error
     try:
         getattr(_module(file_format), file_format.writer)(space, path, progress)
     except OSError as error:
@@ -159,28 +159,28 @@ def save_space(space: Space, path: str | Path, *, format: str | None = None, pro
 
 
 def output_format(path: Path, format: str | None = None, *, subwords: bool = False) -> Format:
-    """The format that `save_space` would write to `path`; raises if it could not: to be asked before long work."""
+    """The format that `save_space` would write to `path`; raises if it could not: for checks before long work."""
     file_format = find_format(format) if format else _format_of_name(path, subwords)
     if path.suffix in COMPRESSIONS and not file_format.compressible:
         raise InputError(
-            f"{file_format.name} files are not compressed", where=str(path), remedy="leave that ending out"
+            f"{file_format.name} files are not compressed", where=str(path), remedy="leave out that ending"
         )
     if path.is_dir() and file_format.name != "spacy":
-        raise InputError("is a folder", where=str(path), remedy="name a file in it")
+        raise InputError("is a folder", where=str(path), remedy="give a file in it")
     check_writable(path)
     return file_format
 
 
 def find_format(name: str) -> Format:
     """The row of the table with this name or alias."""
-    wanted = name.lower().replace("_", "-")
+    key = name.lower().replace("_", "-")
     for row in FORMATS:
-        if wanted == row.name or wanted in row.aliases:
+        if key == row.name or key in row.aliases:
             return row
     names = [row.name for row in FORMATS]
     aliases = [alias for row in FORMATS for alias in row.aliases]
     raise ConfigError(
-        f"unknown format {name!r}", remedy=hint(wanted, names + aliases, f"known are: {', '.join(names)}")
+        f"unknown format {name!r}", remedy=hint(key, names + aliases, f"known formats: {', '.join(names)}")
     )
 
 
@@ -188,18 +188,18 @@ def _through_cache(
     path: Path, file_format: Format, limit: int | None, threads: int, report: LoadReport, progress: Progress
 ) -> Content | None:
     """Content from the cache, or read into it; None if the cache cannot be used."""
-    # Both names of the text form read alike and share their entries.
+    # Both text formats are read the same way and share their entries.
     cache = SpaceCache(path, file_format.module)
-    found = cache.find(limit, report, progress)
-    if found is not None:
-        return found
+    content = cache.find(limit, report, progress)
+    if content is not None:
+        return content
     request = Request(path, report, limit, progress, threads, digest=hashlib.sha256())
     request.make_sink = lambda dim, rows: cache.sink(request, dim)
     try:
         content = _read(file_format, request)
-        # Only now: the report so far is kept in the cache, and this is no fault of the file.
+        # Only now: the report so far is stored in the cache, and this is not the file's fault.
         for name in cache.damaged:
-            report.add("damaged entry of the cache", "made again", str(cache.folder / name))
+            report.add("damaged cache entry", "made again", str(cache.folder / name))
         return content
     except CacheFailure as error:
         report.counts.clear()
@@ -236,7 +236,7 @@ def _format_of_name(path: Path, subwords: bool) -> Format:
             return row
     endings = ", ".join(suffix for row in FORMATS for suffix in row.suffixes)
     raise InputError(
-        "the name does not tell which format to write",
+        "cannot tell the format from the file name",
         where=str(path),
-        remedy=f"end it in one of {endings}, or name the format",
+        remedy=f"end the name in one of {endings}, or name the format",
     )

@@ -6,7 +6,7 @@ Steps, by name (`"unit,centre,unit"` is the usual sequence, Artetxe et al. 2018)
 - `centre`: subtract the mean row.
 - `iterative`: unit and centre in turn until both hold at once (Zhang et al. 2019, arXiv:1906.01622);
   `iterative:5` does five rounds, the paper's number.
-- `whiten`: centre, then give all directions unit variance (ZCA: the turn closest to doing nothing).
+- `whiten`: centre, then give all directions unit variance (ZCA, the whitening that changes vectors least).
 - `abtt`: all-but-the-top (Mu & Viswanath 2018, arXiv:1702.01417): centre, then remove the leading principal
   directions; `abtt:3` removes three, the default is a hundredth of the dimensions.
 - `reduce:100`: keep the 100 leading principal directions (about the origin).
@@ -58,7 +58,7 @@ def unit_rows(X: FloatMatrix, out: FloatMatrix | None = None) -> FloatMatrix:
 
 
 def parse_steps(steps: str | Sequence[str]) -> tuple[str, ...]:
-    """Check step names; a comma-separated string is taken apart.
+    """Check step names; a comma-separated string is split.
 
     >>> parse_steps("unit, centre, abtt:3")
     ('unit', 'centre', 'abtt:3')
@@ -70,15 +70,15 @@ def parse_steps(steps: str | Sequence[str]) -> tuple[str, ...]:
         if kind not in STEPS:
             raise unknown("normalisation step", kind, STEPS)
         if number and not (STEPS[kind] and number.isdecimal() and int(number) > 0):
-            raise ConfigError(f"normalisation step {name!r} cannot take {number!r}", remedy="use e.g. abtt:3")
+            raise ConfigError(f"normalisation step {kind!r} cannot take {number!r}", remedy="use e.g. abtt:3")
         if kind == "reduce" and not number:
-            raise ConfigError("normalisation step 'reduce' needs a number of dimensions", remedy="e.g. reduce:100")
+            raise ConfigError("normalisation step 'reduce' needs a number of dimensions", remedy="use e.g. reduce:100")
     return tuple(names)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Normaliser:
-    """A learned sequence of steps. `state[i]` is what step i learned: a matrix of a shape that fits its kind.
+    """A learned sequence of steps. `state[i]` is the matrix that step i learned; its shape depends on the step.
 
     >>> X = np.array([[2, 0], [0, 2], [4, 4]], dtype=np.float32)
     >>> Normaliser.fit("centre", X).transform(X).tolist()
@@ -90,7 +90,7 @@ class Normaliser:
 
     @classmethod
     def fit(cls, steps: str | Sequence[str], X: FloatMatrix) -> Normaliser:
-        """Learn the steps from X, one after the other."""
+        """Learn the steps from X in order."""
         return cls.fit_transform(steps, X)[0]
 
     @classmethod
@@ -117,18 +117,18 @@ class Normaliser:
 
     @property
     def output_dim(self) -> int | None:
-        """How many dimensions come out; None without steps, as all then pass."""
-        return self.state[-1].shape[1] if self.state else None  # of "reduce" too: (d before, d after)
+        """The number of output dimensions; None without steps, which change nothing."""
+        return self.state[-1].shape[1] if self.state else None  # also for "reduce": (d before, d after)
 
     def checked(self) -> Normaliser:
-        """Itself, unless a state does not have the shape that its step needs: it may come from a damaged file."""
+        """Itself; raises if a state has a shape that its step cannot have: it may come from a damaged file."""
         d = None
         for name, learned in zip(self.steps, self.state, strict=True):
             kind, _, number = name.partition(":")
             rows, columns = learned.shape
             before = rows if kind == "reduce" else columns
-            wanted = {"unit": 0, "centre": 1, "iterative": int(number or 5), "whiten": 1 + columns, "reduce": before}
-            fits = rows == wanted[kind] if kind in wanted else 2 <= rows <= columns
+            expected = {"unit": 0, "centre": 1, "iterative": int(number or 5), "whiten": 1 + columns, "reduce": before}
+            fits = rows == expected[kind] if kind in expected else 2 <= rows <= columns
             if learned.dtype != np.float32 or not fits or d not in (None, before):
                 raise ShapeError(f"step {name!r} has a state of shape {learned.shape} and type {learned.dtype}")
             d = columns
@@ -180,7 +180,7 @@ def _learn(name: str, X: FloatMatrix) -> npt.NDArray[np.float32]:
         return _mean(X)[None]
     if kind == "iterative":
         means = []
-        current = np.array(X)  # the rounds need what the earlier ones left; X itself is still to be mapped
+        current = np.array(X)  # each round starts from the last one's result; X itself is mapped later
         for _ in range(int(number or 5)):
             unit_rows(current, out=current)
             means.append(_mean(current))
@@ -204,10 +204,12 @@ def _learn(name: str, X: FloatMatrix) -> npt.NDArray[np.float32]:
 
 
 def _apply(name: str, learned: npt.NDArray[np.float32], out: FloatMatrix) -> FloatMatrix:
-    """One step on `out`, in its own memory where the shape allows."""
+    """Apply one step to `out`, in place where the shape allows."""
     kind = name.partition(":")[0]
     if kind != "unit" and out.shape[1] != (len(learned) if kind == "reduce" else learned.shape[1]):
-        raise ShapeError(f"vectors have {out.shape[1]} dimensions, the normalisation was learned with another number")
+        raise ShapeError(
+            f"vectors have {out.shape[1]} dimensions, the normalisation was learned with a different number"
+        )
     if kind == "unit":
         return unit_rows(out, out=out)
     if kind == "centre":

@@ -1,6 +1,6 @@
 """Names of occurrences: "bank@17:3" is the word at position 3 of sentence 17, both counted from 0.
 
-A Space of contextual vectors has one row an occurrence. Its names say which word each row is an occurrence of, so that
+A Space of contextual vectors has one row per occurrence. The names say which word each row is an occurrence of, so
 such a Space can be saved, loaded and mapped like any other.
 """
 
@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from isoglot.errors import InputError
 
-# Only numbers follow the "@" that counts, so it is the last. They have no leading zeros: two names of one occurrence
-# would be two entries of a Space.
+# Only numbers follow the separating "@", so it is the last one. They have no leading zeros: otherwise one occurrence
+# could have two names, and so two rows.
 _NAME = re.compile(r"(.+)@(0|[1-9][0-9]{0,17}):(0|[1-9][0-9]{0,17})", re.DOTALL)
 
 
@@ -32,14 +32,14 @@ def occurrence_name(word: str, sentence: int, position: int) -> str:
     """
     if not word or sentence < 0 or position < 0:
         raise InputError(
-            f"no occurrence: word {word!r}, sentence {sentence}, position {position}",
+            f"not an occurrence: word {word!r}, sentence {sentence}, position {position}",
             remedy="give a word, and numbers counted from 0",
         )
     return f"{word}@{int(sentence)}:{int(position)}"
 
 
 def parse_occurrence(name: str) -> Occurrence:
-    """The parts of a name, read from the right: words may hold "@" and ":" themselves.
+    """The parts of a name, read from the right: words may contain "@" and ":".
 
     >>> parse_occurrence("me@home:8@17:3")
     Occurrence(word='me@home:8', sentence=17, position=3)

@@ -1,4 +1,4 @@
-"""What a reader found wrong in a file and repaired, counted, so that nothing is mended in silence."""
+"""What a reader repaired in a file, counted, so that nothing is repaired silently."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 
 @dataclasses.dataclass
 class LoadReport:
-    """Counts of repairs by kind, with the first place each kind was met.
+    """Counts of repairs by kind, with the first place of each kind.
 
     >>> report = LoadReport("fr.vec")
     >>> report.add("duplicate word", "dropped", "fr.vec:17")
@@ -24,14 +24,14 @@ class LoadReport:
     first: dict[tuple[str, str], str] = dataclasses.field(default_factory=dict)
 
     def add(self, problem: str, recovery: str, where: str, times: int = 1) -> None:
-        """Note `times` cases of a problem and what was done about it."""
+        """Record `times` cases of a problem and what was done about it."""
         if times <= 0:
             return
         self.counts[problem, recovery] += times
         self.first.setdefault((problem, recovery), where)
 
     def notes(self) -> list[str]:
-        """One line a kind of repair, for people."""
+        """One line per kind of repair, for people."""
         return [
             f"{times:,} x {problem}: {recovery} (first at {self.first[problem, recovery]})"
             for (problem, recovery), times in self.counts.items()

@@ -1,4 +1,4 @@
-"""`Space`: the words of one language with a vector each. Everything else in Isoglot takes and gives Spaces.
+"""`Space`: the words of one language with a vector each. Everything else in Isoglot takes and returns Spaces.
 
 A Space never changes. Its vectors are one read-only float32 matrix, which may be a memory map of a file:
 slicing off the most frequent words copies nothing.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 FloatMatrix = npt.NDArray[np.float32]
 IntVector = npt.NDArray[np.int64]
 
-#: Words in a notebook's table, and words that an unknown one is compared with at most.
+#: How many words a notebook's table shows, and how many an unknown word is compared with.
 _SHOWN = 8
 _COMPARED = 5000
 
@@ -45,7 +45,7 @@ class Space:
         words: n distinct words.
         vectors: (n, d) matrix; stored as float32, read-only, without a copy if it already is float32.
         counts: how often each word occurs, if known. Without counts the order of rows stands for frequency.
-        subwords: n-gram vectors, which give vectors to words outside the vocabulary (fastText `.bin`).
+        subwords: n-gram vectors, from which words outside the vocabulary get theirs (fastText `.bin`).
         report: what the reader had to repair, if the Space came from a file.
         source: the file it came from.
 
@@ -95,7 +95,7 @@ class Space:
         if isinstance(words, str):
             return self.vector(words)
         if not isinstance(words, Sequence | np.ndarray) or not all(isinstance(word, str) for word in words):
-            raise InputError(f"a Space is asked for a word or a list of words, not for {words!r}")
+            raise InputError(f"index a Space with a word or a list of words, not {words!r}")
         rows = self.rows(words)
         if len(rows) and rows.min() >= 0:
             return self.vectors[rows]
@@ -120,12 +120,12 @@ class Space:
 
     @cached_property
     def index(self) -> dict[str, int]:
-        """Row of each word. Where a word stands twice, the first (most frequent) row."""
+        """Row of each word. For a word that occurs twice, the first (most frequent) row."""
         # Built backwards so that the first of two equal words wins.
         return {word: row for row, word in zip(range(len(self.words) - 1, -1, -1), reversed(self.words), strict=True)}
 
     def rows(self, words: str | Iterable[str]) -> IntVector:
-        """Row of each word, or of the one word given; -1 for words that are not there."""
+        """Row of each word, or of a single word; -1 for unknown words."""
         index = self.index
         names = [words] if isinstance(words, str) else words
         return np.fromiter((index.get(word, -1) for word in names), dtype=np.int64)
@@ -174,7 +174,7 @@ class Space:
         )
 
     def most_frequent(self, n: int) -> Space:
-        """The n most frequent words. A view, no copy, unless counts say that rows are out of order."""
+        """The n most frequent words. A view, no copy, unless the rows are not sorted by count."""
         if n >= len(self) and self._ordered:
             return self
         if not self._ordered:
@@ -185,7 +185,7 @@ class Space:
         )
 
     def fold_case(self) -> Space:
-        """Lower-case all words. Where several fall together the most frequent keeps its vector; counts add up.
+        """Lower-case all words. Where several become the same word, the most frequent keeps its vector; counts add up.
 
         >>> import numpy as np
         >>> space = Space("de", ["die", "Die", "Hund"], np.eye(3), counts=[5, 7, 2]).fold_case()
@@ -195,8 +195,8 @@ class Space:
         best: dict[str, int] = {}
         for row, word in enumerate(self.words):
             folded = word.lower()
-            held = best.get(folded)
-            if held is None or (self.counts is not None and self.counts[row] > self.counts[held]):
+            other = best.get(folded)
+            if other is None or (self.counts is not None and self.counts[row] > self.counts[other]):
                 best[folded] = row
         names = list(best)
         rows = np.fromiter(best.values(), dtype=np.int64, count=len(best))
@@ -208,11 +208,11 @@ class Space:
         return self._replace(words=names, vectors=self.vectors[rows], counts=counts)
 
     def with_vectors(self, vectors: npt.ArrayLike) -> Space:
-        """The same words with other vectors (after a transformation). Subwords no longer fit and are dropped."""
+        """The same words with other vectors (after a transformation). Subwords no longer match and are dropped."""
         return self._replace(vectors=np.asarray(vectors), subwords=None)
 
     def fingerprint(self) -> str:
-        """A short digest of words and vectors, kept with results to tell which data made them."""
+        """A short digest of words and vectors, stored with results to identify their data."""
         digest = hashlib.sha256("\n".join(self.words).encode("utf-8", "surrogatepass"))
         digest.update(str(self.vectors.shape).encode())
         digest.update(np.ascontiguousarray(self.vectors).data)
@@ -249,12 +249,12 @@ class Space:
         return lengths
 
     def _near(self, word: str) -> str | None:
-        """What to do about an unknown word: its spellings in other case, else the most alike of frequent words."""
+        """Hint for an unknown word: its spellings in other case, else the most similar frequent words."""
         near = [other for other in (word.lower(), word.capitalize(), word.upper()) if other in self.index]
         if not near:
-            alike = (one for one in self.words if abs(len(one) - len(word)) <= 2 and one[:1] == word[:1])
-            near = difflib.get_close_matches(word, list(itertools.islice(alike, _COMPARED)), n=3)
-        return f"near spellings: {', '.join(dict.fromkeys(near))}" if near else None
+            similar = (one for one in self.words if abs(len(one) - len(word)) <= 2 and one[:1] == word[:1])
+            near = difflib.get_close_matches(word, list(itertools.islice(similar, _COMPARED)), n=3)
+        return f"similar words: {', '.join(dict.fromkeys(near))}" if near else None
 
     def _replace(self, **changes: Any) -> Space:
         return dataclasses.replace(self, **changes)

@@ -1,7 +1,7 @@
-"""fastText's subwords: vectors for words outside the vocabulary, out of the vectors of their character n-grams.
+"""fastText's subwords: vectors for words outside the vocabulary, from the vectors of their character n-grams.
 
-Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information". An n-gram's vector stands in the row
-given by a hash of its bytes, so any word has a vector; what follows reproduces fastText 0.9 bit for bit.
+Bojanowski et al. 2017, "Enriching Word Vectors with Subword Information". A hash of an n-gram's bytes gives the row
+of its vector, so any word has a vector. This module reproduces fastText 0.9 bit for bit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from isoglot.errors import FormatError
 
-#: fastText's word for a line end; the only word without n-grams.
+#: fastText's word for the end of a line; the only word without n-grams.
 END_OF_SENTENCE = "</s>"
 
 
@@ -65,7 +65,7 @@ class SubwordTable:
     maxn: int
     bucket: int
     matrix: npt.NDArray[np.float32]
-    #: Where the matrix begins in the model file it is mapped from, if it is: the cache then need not copy it.
+    #: Where the matrix begins in the model file, if it is mapped from one: the cache then does not copy it.
     offset: int | None = None
 
     def rows(self, word: str) -> list[int]:
@@ -83,6 +83,6 @@ class SubwordTable:
             if rows:
                 total *= np.float32(1.0 / len(rows))
         if not np.isfinite(total).all():
-            # A model can hold millions of n-grams, mapped and unread: they are checked when they are used.
+            # A model can have millions of n-grams, mapped but not read: they are checked when they are used.
             raise FormatError(f"the n-gram vectors of {word!r} are not finite", remedy="the model is damaged")
         return total

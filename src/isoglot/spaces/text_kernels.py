@@ -79,7 +79,7 @@ def parse_lines(
     ten = np.uint64(10)
     lines = 0
     rows = 0
-    # Unsigned, so that indexing need not look for negative numbers.
+    # Unsigned, so that indexing does not check for negative numbers.
     one = np.uintp(1)
     start = np.uintp(begin)
     stop = np.uintp(end)

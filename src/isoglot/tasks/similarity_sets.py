@@ -48,7 +48,8 @@ def read_similarity(path: str | Path, gold: str | Path | None = None, *, column:
 
     Args:
         gold: a file with one score a line, if `path` has the words only (SemEval).
-        column: heading of the column of scores; else the third column, or that of a well-known heading.
+        column: heading of the column of scores, or its number from 0 (negative: from the end); else the third column,
+            or that of a well-known heading.
 
     Lines that begin with # and blank ones are left out, unless there is a `gold` to go with line by line. Anything else
     that is no pair with a score is an error.
@@ -89,11 +90,13 @@ def _read_columns(path: Path, column: str | None) -> list[WordPair]:
         heading = rows.pop(0)
         place = _score_column(heading.fields, column, f"{path}:{heading.line}")
     elif column is not None:
-        raise FormatError(
-            f"no heading, so no column {column!r}",
-            where=f"{path}:{rows[0].line}",
-            remedy="leave the column out: scores are taken from the third one",
-        )
+        place = _column_number(column, len(rows[0].fields))
+        if place < 2:
+            raise FormatError(
+                f"no heading, so no column {column!r} of scores",
+                where=f"{path}:{rows[0].line}",
+                remedy="leave the column out: scores are taken from the third one",
+            )
     if not rows:
         raise FormatError("a heading, but no pairs", where=str(path))
     pairs = []
@@ -169,6 +172,9 @@ def _is_heading(fields: list[str]) -> bool:
 
 def _score_column(heading: list[str], column: str | None, where: str) -> int:
     names = [name.lower() for name in heading]
+    number = -1 if column is None or column.lower() in names else _column_number(column, len(heading))
+    if number >= 2:
+        return number
     for wanted in (column.lower(),) if column is not None else _SCORE_HEADINGS:
         if wanted in names[2:]:
             return names.index(wanted, 2)
@@ -176,6 +182,14 @@ def _score_column(heading: list[str], column: str | None, where: str) -> int:
         return 2
     what = "no column of scores that is known" if column is None else f"no column {column!r}"
     raise FormatError(what, where=where, remedy=f"name the column: one of {', '.join(heading[2:])}")
+
+
+def _column_number(column: str, columns: int) -> int:
+    """Place of the column that is named by its number, -1 if that is none."""
+    if not re.fullmatch(r"-?\d{1,6}", column):
+        return -1
+    number = int(column) + (columns if int(column) < 0 else 0)
+    return number if number < columns else -1
 
 
 def _pair(row: _Row, score: str, where: str, score_where: str) -> WordPair:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from isoglot.text.lines import read_lines, write_lines
 
 @dataclasses.dataclass(frozen=True)
 class ParallelText:
-    """Sentence i of `src` translates sentence i of `tgt`.
+    """Sentence i of `src` translates sentence i of `tgt`. `source` are the files that they came from.
 
     >>> text = ParallelText("en", "fr", ("a cat",), ("un chat",))
     >>> len(text), list(text)
@@ -24,6 +25,7 @@ class ParallelText:
     tgt_lang: str
     src: tuple[str, ...]
     tgt: tuple[str, ...]
+    source: tuple[str, ...] = dataclasses.field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         for side in (self.src, self.tgt):
@@ -44,7 +46,14 @@ class ParallelText:
 
     def invert(self) -> ParallelText:
         """The same text in the other direction."""
-        return ParallelText(self.tgt_lang, self.src_lang, self.tgt, self.src)
+        return ParallelText(self.tgt_lang, self.src_lang, self.tgt, self.src, self.source[::-1])
+
+    def fingerprint(self) -> str:
+        """A short digest of all sentences, kept with results to tell which data made them."""
+        whole = hashlib.sha256()
+        for src, tgt in self:
+            whole.update(f"{src}\t{tgt}\n".encode("utf-8", "surrogatepass"))
+        return whole.hexdigest()[:16]
 
     @classmethod
     def load(cls, src_path: str | Path, tgt_path: str | Path, src_lang: str = "", tgt_lang: str = "") -> ParallelText:
@@ -59,7 +68,7 @@ class ParallelText:
                 where=str(tgt_path),
                 remedy="line-parallel files must be of equal length",
             )
-        return cls(src_lang, tgt_lang, tuple(src), tuple(tgt))
+        return cls(src_lang, tgt_lang, tuple(src), tuple(tgt), (str(src_path), str(tgt_path)))
 
     @classmethod
     def load_joined(cls, path: str | Path, src_lang: str = "", tgt_lang: str = "") -> ParallelText:
@@ -71,7 +80,7 @@ class ParallelText:
                 raise FormatError("no ||| between source and target", where=f"{path}:{number}")
             sides[0].append(src.strip())
             sides[1].append(tgt.strip())
-        return cls(src_lang, tgt_lang, tuple(sides[0]), tuple(sides[1]))
+        return cls(src_lang, tgt_lang, tuple(sides[0]), tuple(sides[1]), (str(path),))
 
     def save(self, src_path: str | Path, tgt_path: str | Path) -> None:
         """Write two line-parallel files, packed if their names end in `.gz`, `.xz`, `.bz2` or `.zst`."""

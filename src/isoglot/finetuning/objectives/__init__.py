@@ -1,1 +1,1 @@
-"""Objectives that bring the languages of an encoder together: pure losses of a batch, one a file."""
+"""Objectives that align the languages of an encoder: pure losses of a batch, one per file."""

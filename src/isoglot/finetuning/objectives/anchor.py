@@ -1,4 +1,4 @@
-"""The target language shall stay where it was: without that, all words at one point would suit the other objectives.
+"""Keep the target language in place: otherwise the other objectives could move all words to one point.
 
 Cao et al. 2020 and Alqahtani et al. 2021 (Eq. 2, lambda = 1, which is the weight here).
 """
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Anchor(Objective):
-    """The mean over tokens of the target side, special ones too, of |h - h0|^2, h0 the hidden state before training.
+    """The mean of |h - h0|^2 over tokens of the target side, including special ones; h0 is h before training.
 
-    The papers take sums over all tokens; a mean does not depend on how many a batch has.
+    The papers sum over all tokens; a mean does not depend on how many a batch has.
 
     >>> sorted(Anchor().needs)
     ['start']
@@ -36,6 +36,6 @@ class Anchor(Objective):
 
         now, before = batch.encoded("tgt"), batch.encoded("start")
         drift = now.hidden.to(torch.promote_types(now.hidden.dtype, torch.float32)) - before.hidden.detach()
-        # Chosen before it is squared: whatever padding holds, its gradient is 0.
+        # Masked before squaring, so that the gradient of padding is 0 whatever it holds.
         drift = torch.where(now.side.mask[..., None], drift, 0)
         return drift.square().sum(), int(now.side.mask.sum())

@@ -1,17 +1,17 @@
-"""Linked words shall be closer to each other than to other words of the batch (Wu & Dredze 2020).
+"""Bring linked words closer to each other than to other words of the batch (Wu & Dredze 2020).
 
-With B links between words s_i and t_i of the batch, cosines as similarities and a temperature T, the weak variant asks
-for this among the words of the other language only:
+With B links between words s_i and t_i of the batch, cosines as similarities and a temperature T, the weak variant
+compares with the words of the other language only:
 
     -1 / 2B  sum_i  log exp(cos(s_i, t_i) / T) / sum_j exp(cos(s_i, t_j) / T)
                   + log exp(cos(s_i, t_i) / T) / sum_j exp(cos(s_j, t_i) / T)
 
-The strong one asks for it among the words of both languages, H = {s_1, ..., s_B, t_1, ..., t_B}:
+The strong variant compares with the words of both languages, H = {s_1, ..., s_B, t_1, ..., t_B}:
 
     -1 / 2B  sum_(h in H)  log exp(cos(h, h') / T) / sum_(k in H, k != h) exp(cos(h, k) / T)
 
-where h' is the word that h is linked to. The paper puts a small network between encoder and loss and throws it away
-afterwards; that would be a part of the model, not of the loss.
+where h' is the word that h is linked to. The paper puts a small network between encoder and loss and discards it after
+training; that would be part of the model, not of the loss.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Contrastive(Objective):
-    """The mean over linked words, of both languages, of the loss above.
+    """The mean of the loss above over linked words of both languages.
 
     Args:
         variant: "strong" or "weak".
         temperature: the smaller, the more the closest of the other words count.
-        pooling: the vector of a word is that of its "last" token, of its "first", or the "mean".
+        pooling: the vector of a word's "last" token, its "first" token, or the "mean" of all its tokens.
 
     >>> Contrastive(variant="weak").temperature
     0.1
@@ -59,7 +59,7 @@ class Contrastive(Objective):
 
 
 def in_batch(X: Tensor, Y: Tensor, temperature: float, *, strong: bool) -> Tensor:
-    """The sum of the loss over all rows of X and Y (l, d), of which equal ones belong together.
+    """The sum of the loss over all rows of X and Y (l, d), where row i of X belongs to row i of Y.
 
     >>> import torch
     >>> X = torch.eye(2)
@@ -69,7 +69,7 @@ def in_batch(X: Tensor, Y: Tensor, temperature: float, *, strong: bool) -> Tenso
     import torch
     from torch.nn.functional import cross_entropy, normalize
 
-    # Half precision, as autocast would have it, blurs cosines that are divided by a small temperature.
+    # Autocast would use half precision, too coarse for cosines divided by a small temperature.
     with torch.autocast(X.device.type, enabled=False):
         X, Y = normalize(X, dim=-1), normalize(Y, dim=-1)
         own = torch.arange(len(X), device=X.device)

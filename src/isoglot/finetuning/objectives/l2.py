@@ -1,4 +1,4 @@
-"""L2: words that translate each other shall have the same vector (Cao et al. 2020)."""
+"""L2: give words that translate each other the same vector (Cao et al. 2020)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 class L2(Objective):
     """The mean over links of |x - y|^2, x and y the vectors of the linked words.
 
-    Cao et al. take the sum over all links of the corpus; a mean does not depend on how many a batch has.
+    Cao et al. sum over all links of the corpus; a mean does not depend on how many a batch has.
 
     Args:
-        pooling: the vector of a word is that of its "last" token, of its "first", or the "mean".
+        pooling: the vector of a word's "last" token, its "first" token, or the "mean" of all its tokens.
 
     >>> L2(pooling="frist")
     Traceback (most recent call last):

@@ -1,7 +1,7 @@
-"""Masked tokens are to be guessed from their sentence, so that the encoder forgets no language (Devlin et al. 2019).
+"""MLM: guess masked tokens from their sentence, so that the encoder forgets no language (Devlin et al. 2019).
 
-The model has to be run once more, on sentences with masks: the trainer asks the objective for them (`inputs`) and gives
-back what the model predicts for the masked tokens. Only these need to go through the head, which is the dearest part.
+This takes another run of the model, on masked sentences: the trainer gets them from the objective (`inputs`) and
+returns the predictions for the masked tokens. Only these need to go through the head, which is the most expensive part.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MASKED, REPLACED = 0.8, 0.1
 
 @dataclasses.dataclass(frozen=True)
 class Vocabulary:
-    """What masking has to know of a tokenizer: number of tokens, those for masks and padding, and all special ones."""
+    """What masking needs from a tokenizer: number of tokens, mask and padding tokens, and all special ones."""
 
     size: int
     mask: int
@@ -34,23 +34,23 @@ class Vocabulary:
 
     @classmethod
     def of(cls, tokenizer: Any) -> Vocabulary:
-        """That of a tokenizer of transformers."""
+        """The vocabulary of a transformers tokenizer."""
         if tokenizer.mask_token_id is None or tokenizer.pad_token_id is None:
-            raise InputError("its tokenizer has no token for masks or for padding", remedy="name an encoder like BERT")
+            raise InputError("the tokenizer has no mask or padding token", remedy="use a BERT-like encoder")
         special = tuple(sorted(set(tokenizer.all_special_ids)))
         return cls(len(tokenizer), int(tokenizer.mask_token_id), int(tokenizer.pad_token_id), special)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Masked:
-    """Sentences as the model shall see them, and labels (B, T): the token that was there, or -100."""
+    """Sentences with masks, and labels (B, T): the original token, or -100."""
 
     side: Side
     labels: Tensor
 
     @property
     def places(self) -> Tensor:
-        """Numbers (k,) of the tokens to be guessed among all B * T."""
+        """Indices (k,) of the tokens to be guessed among all B * T."""
         return (self.labels.flatten() != IGNORED).nonzero()[:, 0]
 
 
@@ -59,7 +59,7 @@ class MLM(Objective):
     """The mean over masked tokens of -log p(token): of monolingual text if there is any, else of both sides of a pair.
 
     Args:
-        share: of tokens that are to be guessed.
+        share: share of tokens to guess.
 
     >>> MLM(share=0.3).needs
     frozenset({'masked'})
@@ -80,7 +80,7 @@ class MLM(Objective):
     def inputs(
         self, batch: PairBatch | TextBatch, vocabulary: Vocabulary, generator: Generator, longest: int
     ) -> list[Masked]:
-        """What the model has to be run on, with at most `longest` tokens; predictions go to `EncodedBatch.masked`."""
+        """Inputs for the model, with at most `longest` tokens; predictions go to `EncodedBatch.masked`."""
         sides = [batch.side] if isinstance(batch, TextBatch) else [batch.src, batch.tgt]
         return [mask_tokens(side, vocabulary, self.share, generator) for side in sides]
 
@@ -97,9 +97,9 @@ class MLM(Objective):
 
 
 def mask_tokens(side: Side, vocabulary: Vocabulary, share: float, generator: Generator) -> Masked:
-    """Choose a share of the tokens of words to be guessed: 80% of them masked, 10% another token, 10% as they are.
+    """Choose a share of the tokens of words to be guessed: 80% are masked, 10% replaced, 10% left unchanged.
 
-    Special tokens are neither chosen nor put in. All random numbers come from the generator, on its device.
+    Special tokens are neither chosen nor inserted. All random numbers come from the generator, on its device.
 
     >>> import torch
     >>> ids = torch.tensor([[2, 7, 8, 3]])
@@ -114,9 +114,9 @@ def mask_tokens(side: Side, vocabulary: Vocabulary, share: float, generator: Gen
     chance, fate = torch.rand((2, *ids.shape), generator=generator, device=place).to(ids.device)
     ordinary = vocabulary.size - len(vocabulary.special)
     other = torch.randint(ordinary, ids.shape, generator=generator, device=place).to(ids.device)
-    for token in vocabulary.special:  # in order: numbers that are left have no special token among them
+    for token in vocabulary.special:  # in ascending order, so that special tokens are skipped
         other = other + (other >= token)
-    chosen = (chance < share) & (side.words >= 0)
+    guessed = (chance < share) & (side.words >= 0)
     shown = torch.where(fate < MASKED, vocabulary.mask, torch.where(fate < MASKED + REPLACED, other, ids))
-    changed = dataclasses.replace(side, ids=torch.where(chosen, shown, ids))
-    return Masked(changed, torch.where(chosen, ids, IGNORED))
+    changed = dataclasses.replace(side, ids=torch.where(guessed, shown, ids))
+    return Masked(changed, torch.where(guessed, ids, IGNORED))

@@ -1,7 +1,7 @@
-"""A sentence shall be closer to its translation than to those of the other sentences of the batch (InfoNCE).
+"""Bring a sentence closer to its translation than to those of the other sentences of the batch (InfoNCE).
 
-Oord et al. 2018; InfoXLM (Chi et al. 2021) uses it for sentence pairs, with a queue of older sentences, which are left
-out here: the other sentences of the batch serve. With sentence vectors s_i and t_i and a temperature T it is
+Oord et al. 2018; InfoXLM (Chi et al. 2021) uses it for sentence pairs, with a queue of older sentences as negatives;
+here the negatives are the other sentences of the batch. With sentence vectors s_i and t_i and a temperature T it is
 
     -1 / 2B  sum_i  log exp(cos(s_i, t_i) / T) / sum_j exp(cos(s_i, t_j) / T)
                   + log exp(cos(s_i, t_i) / T) / sum_j exp(cos(s_j, t_i) / T)
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class SentenceContrastive(Objective):
-    """The mean, over sentences of both languages, of the loss above; pairs that lack the words of a side are left out.
+    """The mean of the loss above over sentences of both languages; pairs with an empty side are left out.
 
-    A sentence's vector is the mean of its tokens, special ones too, as `isoglot.encoders` has it.
+    A sentence's vector is the mean of its tokens, including special ones, as in `isoglot.encoders`.
 
     Args:
         temperature: the smaller, the more the closest of the other sentences count.
@@ -44,6 +44,6 @@ class SentenceContrastive(Objective):
     )
 
     def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
-        there = (batch.pair.src.counts > 0) & (batch.pair.tgt.counts > 0)
-        X, Y = batch.encoded("src").sentence_vectors()[there], batch.encoded("tgt").sentence_vectors()[there]
+        complete = (batch.pair.src.counts > 0) & (batch.pair.tgt.counts > 0)
+        X, Y = (batch.encoded(side).sentence_vectors()[complete] for side in ("src", "tgt"))
         return in_batch(X, Y, self.temperature, strong=False), 2 * len(X)

@@ -1,5 +1,4 @@
-"""Words shall vary as their static vectors do, of whatever dimension: deep CCA (Andrew et al. 2013; Hämmerl et al.
-2022)."""
+"""StaticDCCA: correlate words with their static vectors by deep CCA (Andrew et al. 2013; Hämmerl et al. 2022)."""
 
 from __future__ import annotations
 
@@ -18,16 +17,16 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class StaticDCCA(Objective):
-    """The sum of 1 - s over the largest canonical correlations s of words in the encoder and their static vectors.
+    """The sum of 1 - s over the largest canonical correlations s between the encoder's words and their static vectors.
 
-    A word stands alone, and its vector is the mean of its tokens. Only the encoder moves. The whole batch is one item,
-    as correlations are those of all its words; a small batch correlates whatever it holds, so batches are large.
+    Words are encoded one by one; a word's vector is the mean of its tokens. Only the encoder moves. The whole batch is
+    one item, as correlations are taken over all its words; small batches always correlate, so batches are large.
 
     Args:
-        components: how many correlations count; all, as many as the smaller side has dimensions, by default.
+        components: number of correlations to sum; by default all, the dimensions of the smaller side.
         regulariser: see `cca_loss`.
-        variant: "correct", or "released": what the code of the paper computes (see `released_cca_loss`; ten components,
-            special tokens in a word's mean), plus a constant, so that it cannot be negative either.
+        variant: "correct", or "released": what the paper's code computes (see `released_cca_loss`; ten components,
+            special tokens in a word's mean), plus a constant that keeps it from being negative.
 
     >>> StaticDCCA(variant="paper")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Words shall lie where their static vectors do (Hämmerl et al. 2022)."""
+"""StaticMSE: move words to their static vectors (Hämmerl et al. 2022)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 class StaticMSE(Objective):
     """The mean over words, and over dimensions, of (x - y)^2.
 
-    x is the mean of the tokens of a word that stands alone, y its static vector, which needs the encoder's dimensions.
+    x is the mean of the tokens of a single word, y its static vector, which must have the encoder's dimensions.
     In the paper it breaks sentence retrieval, which `static_dcca` improves.
 
     >>> StaticMSE().check_dimensions(768, 300)
     Traceback (most recent call last):
     ...
-    isoglot.errors.ConfigError: static_mse: vectors of 300 dimensions, but the encoder has 768; take static_dcca instead
+    isoglot.errors.ConfigError: static_mse: vectors of 300 dimensions, but the encoder has 768; use static_dcca instead
     """
 
     objective = ObjectiveInfo(
@@ -37,7 +37,7 @@ class StaticMSE(Objective):
             raise ConfigError(
                 f"vectors of {dim} dimensions, but the encoder has {width}",
                 where=self.objective.name,
-                remedy="take static_dcca instead",
+                remedy="use static_dcca instead",
             )
 
     def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:

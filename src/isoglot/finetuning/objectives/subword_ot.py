@@ -1,4 +1,4 @@
-"""SubOT: the transport of WordOT between all tokens that are not special (Alqahtani et al. 2021)."""
+"""SubOT: like WordOT, but between all tokens that are not special (Alqahtani et al. 2021)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class SubwordOT(TransportObjective):
     """The Sinkhorn divergence between the tokens of a sentence and of its translation.
 
-    A word counts as often as it has tokens. Settings are those of `TransportObjective`.
+    Each token of a word counts. Settings are those of `TransportObjective`.
 
     >>> SubwordOT(cost="euclidean").blur
     0.05
@@ -25,7 +25,7 @@ class SubwordOT(TransportObjective):
 
     objective = ObjectiveInfo(
         name="subword_ot",
-        summary="carry the tokens of a sentence to those of its translation, whichever fit",
+        summary="pull the tokens of a sentence to the tokens of its translation that fit",
         paper="Alqahtani et al. 2021",
         needs=frozenset({"words"}),
     )

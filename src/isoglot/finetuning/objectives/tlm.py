@@ -1,4 +1,4 @@
-"""Masked tokens are to be guessed from their sentence and its translation (Conneau & Lample 2019)."""
+"""TLM: guess masked tokens from their sentence and its translation (Conneau & Lample 2019)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class TLM(MLM):
-    """The mean over masked tokens of -log p(token), a sentence and its translation seen as one.
+    """The mean over masked tokens of -log p(token), with a sentence and its translation as one input.
 
-    The paper's XLM also counts positions anew for the translation and has a vector for each language; encoders like
-    BERT have neither, and are given both sentences as they take any pair.
+    The paper's XLM also restarts positions for the translation and has a vector for each language; BERT-like encoders
+    have neither and get both sentences as an ordinary sentence pair.
 
     Args:
-        share: of tokens that are to be guessed.
+        share: share of tokens to guess.
 
     >>> TLM().share
     0.15
@@ -49,8 +49,8 @@ class TLM(MLM):
 def join_sides(src: Side, tgt: Side, pad: int, longest: int) -> Side:
     """Each sentence followed by its translation: [CLS] words [SEP] words [SEP].
 
-    The translation loses the special tokens before its first word. Its words are counted on from those of the sentence.
-    Pairs that are longer than `longest` together are left out.
+    The translation loses the special tokens before its first word, and its word numbers continue those of the sentence.
+    Pairs longer than `longest` tokens are left out.
 
     >>> import torch
     >>> def side(ids, words):
@@ -61,7 +61,7 @@ def join_sides(src: Side, tgt: Side, pad: int, longest: int) -> Side:
     """
     import torch
 
-    # True from the first word on.
+    # True from the first word onwards.
     begun = (tgt.words >= 0).long().cumsum(1) > 0
     kept = torch.cat([src.mask, tgt.mask & begun], dim=1)
     lengths = kept.sum(1)
@@ -70,7 +70,7 @@ def join_sides(src: Side, tgt: Side, pad: int, longest: int) -> Side:
     moved = torch.where(tgt.words >= 0, tgt.words + src.counts[:, None], -1)
     ids, words = torch.cat([src.ids, tgt.ids], dim=1)[fits], torch.cat([src.words, moved], dim=1)[fits]
     mask = torch.arange(int(lengths.max()) if len(lengths) else 0, device=ids.device) < lengths[:, None]
-    # Both masks have the same number of places in each row, so what is kept moves up in order.
+    # Both masks have the same number of true entries in each row, so tokens move left in order.
     new_ids, new_words = ids.new_full(mask.shape, pad), words.new_full(mask.shape, -1)
     new_ids[mask], new_words[mask] = ids[kept], words[kept]
     return Side(new_ids, mask, new_words, (src.counts + tgt.counts)[fits])

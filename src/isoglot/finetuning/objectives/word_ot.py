@@ -1,10 +1,9 @@
-"""WordOT: what it costs to carry the words of a sentence to those of its translation (Alqahtani et al. 2021).
+"""WordOT: the cost of carrying the words of a sentence to those of its translation (Alqahtani et al. 2021).
 
-No links between words are needed, as the transport finds them, many to many. Eq. 2 of the paper has a minus before the
-divergence, but it is minimised. Its text says that costs are Euclidean distances; its software, geomloss, takes half
-their squares by default, and so do we. Transports are independent: of each sentence pair, and so of each pair of
-languages. Variants are settings: transport that leaves words behind, transport that keeps distances within sentences,
-and one transport of all words of a batch.
+It needs no word links, as the transport finds them, many to many. Eq. 2 of the paper has a minus before the divergence,
+but the divergence is minimised. The text says that costs are Euclidean distances; geomloss, the software used, takes
+half their squares by default, and so do we. Each sentence pair has its own transport. Settings give variants: transport
+that leaves words behind, that preserves distances within sentences, or of all words of a batch together.
 """
 
 from __future__ import annotations
@@ -31,17 +30,17 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class TransportObjective(Objective):
-    """The mean, over sentence pairs that have words on both sides, of their Sinkhorn divergence.
+    """The mean Sinkhorn divergence of the sentence pairs that have words on both sides.
 
     Args:
-        mass: how much of its sentence a word is, "uniform", or as "norm" has it: its vector's length (Yokoi et al.
-            2020), as a constant.
+        mass: weights of words in their sentence: "uniform", or "norm" for the length of a word's vector (Yokoi et al.
+            2020), without gradient.
         cost, blur, scaling, reach, debias, iterations: see `TransportSettings`.
-        structure: above 0, this share of the cost is how much distances within sentences change, and the rest that of
-            carrying their words, see `gromov_divergence`. Not with a reach.
-        span: "sentence", or "batch" for one transport of all words of the batch, each to any sentence's. That is one
-            item, so its value is divided by 1. It is there to be compared with (Alqahtani et al. 2021, Appendix E:
-            mixed against independent transports), and takes the square of the batch's words in memory.
+        structure: weight of changed distances within sentences in the cost, from 0 to 1; the rest is for carrying
+            words, see `gromov_divergence`. Cannot be combined with `reach`.
+        span: "sentence", or "batch" for one transport of all words of the batch, across sentences. The batch is then
+            one item. For comparison only (Alqahtani et al. 2021, Appendix E: mixed against independent transports);
+            memory is quadratic in the words of the batch.
     """
 
     cost: str = "half-squared"
@@ -64,17 +63,17 @@ class TransportObjective(Objective):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.structure > 0 and self.reach is not None:
-            raise ConfigError("structure must be 0 with a reach", where=self.objective.name)
+            raise ConfigError("`structure` cannot be combined with `reach`", where=self.objective.name)
 
     def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
         src, tgt = batch.encoded("src"), batch.encoded("tgt")
         (X, x_mask), (Y, y_mask) = self._points(src), self._points(tgt)
         weights = None if self.mass == "uniform" else (self._mass(src, X), self._mass(tgt, Y))
-        whole = x_mask.any(1) & y_mask.any(1)
-        count = int(whole.sum())
+        complete = x_mask.any(1) & y_mask.any(1)
+        count = int(complete.sum())
         if self.span == "batch":
-            # Words of a pair that lacks a side are nobody's translation, as they are when pairs are carried one by one.
-            x_words, y_words = x_mask & whole[:, None], y_mask & whole[:, None]
+            # Words of a pair with an empty side are left out, as they are when each pair has its own transport.
+            x_words, y_words = x_mask & complete[:, None], y_mask & complete[:, None]
             if weights is not None:
                 weights = weights[0][x_words][None], weights[1][y_words][None]
             X, Y, count = X[x_words][None], Y[y_words][None], min(count, 1)
@@ -94,7 +93,7 @@ class TransportObjective(Objective):
 
     @abstractmethod
     def _points(self, encoded: Encoded) -> tuple[Tensor, Tensor]:
-        """What is carried: vectors (B, n, d) and their mask (B, n)."""
+        """What to carry: vectors (B, n, d) and their mask (B, n)."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,8 +101,8 @@ class WordOT(TransportObjective):
     """The Sinkhorn divergence between the word vectors of a sentence and of its translation.
 
     Args:
-        mass: "uniform", "norm", or "tfidf", which asks for a batch with inverse frequencies of words.
-        pooling: the vector of a word is that of its "last" token, of its "first", or the "mean".
+        mass: "uniform", "norm", or "tfidf", which needs a batch with inverse document frequencies.
+        pooling: the vector of a word's "last" token, its "first" token, or the "mean" of all its tokens.
 
     >>> WordOT(pooling="mean", reach=2.0).needs
     frozenset({'words'})
@@ -118,7 +117,7 @@ class WordOT(TransportObjective):
     }
     objective = ObjectiveInfo(
         name="word_ot",
-        summary="carry the words of a sentence to those of its translation, whichever fit",
+        summary="pull the words of a sentence to the words of its translation that fit",
         paper="Alqahtani et al. 2021",
         needs=frozenset({"words"}),
     )
@@ -132,8 +131,8 @@ class WordOT(TransportObjective):
             return super()._mass(encoded, points)
         idf = encoded.side.idf
         if idf is None or idf.shape != points.shape[:2]:
-            raise InputError("the batch has no inverse frequencies of words", remedy="give idf to make_pair")
-        # Each occurrence is a point by itself, so the frequency within the sentence is there already.
+            raise InputError("the batch has no inverse document frequencies", remedy="pass idf to make_pair")
+        # Each occurrence is a separate point, so the frequency within the sentence is already included.
         return idf
 
     def _points(self, encoded: Encoded) -> tuple[Tensor, Tensor]:
@@ -141,12 +140,12 @@ class WordOT(TransportObjective):
 
 
 def inverse_frequencies(sentences: Iterable[Sequence[str]]) -> dict[str, float]:
-    """How telling a word is: 1 + log((1 + n) / (1 + k)) if k of the n sentences have it, so never 0.
+    """Inverse document frequency of each word: 1 + log((1 + n) / (1 + k)) if k of the n sentences have it, so never 0.
 
-    A word that stands f times in a sentence is there with f points, each of this weight: together that is its TF-IDF.
+    A word that occurs f times in a sentence has f points, each of this weight, which add up to its TF-IDF.
 
-    >>> found = inverse_frequencies([["the", "cat"], ["the", "dog"], ["the", "the"]])
-    >>> round(found["the"], 3), round(found["cat"], 3)
+    >>> idf = inverse_frequencies([["the", "cat"], ["the", "dog"], ["the", "the"]])
+    >>> round(idf["the"], 3), round(idf["cat"], 3)
     (1.0, 1.693)
     """
     n, counts = 0, Counter[str]()

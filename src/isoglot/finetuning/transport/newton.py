@@ -1,10 +1,10 @@
-"""Entropic transport plans of a batch of costs, to full precision, by Newton's method on the potentials of one side.
+"""Entropic transport plans for a batch of costs, to full precision, by Newton's method on one side's potentials.
 
-Sinkhorn's updates need hundreds of rounds where sentences have unequal lengths and epsilon is small. A loss can live
-with potentials that are near their optimum; linearisations of which each starts from the plan of the last cannot.
-With the columns' potentials g(f) always those that give them their weights, f is at its optimum when the rows' sums r
-are their weights a, and dr/df = (diag(r) - P diag(1 / b) P') / epsilon: as small as the sentence, and solved directly
-(Cuturi and Peyré 2018, section 3, have this dual). About fifty updates, all in double precision.
+Sinkhorn's updates need hundreds of rounds when sentences have unequal lengths and epsilon is small. A loss can do with
+potentials near their optimum; successive linearisations, each starting from the last plan, cannot. If the column
+potentials g(f) always give columns their weights, f is optimal when the row sums r equal the weights a, and
+dr/df = (diag(r) - P diag(1 / b) P') / epsilon: a matrix as small as the sentence, solved directly (this dual is in
+section 3 of Cuturi and Peyré 2018). It takes about fifty updates, all in double precision.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 #: No potential moves by more than so many epsilons at once: as far as exponentials are told by their slopes.
 FARTHEST = 2.0
-#: Mass that may be at a wrong word before epsilon falls. With more, a small epsilon begins many epsilons away from its
-#: optimum, in a plan of ones and zeros that has no slope to find it by: seen where two words meet fifteen.
+#: Mass that may be misplaced before epsilon is reduced. With more, the next epsilon starts many epsilons away from its
+#: optimum, in a plan of ones and zeros without a useful slope, as seen with two words against fifteen.
 ROUGH = 1e-4
-#: Share of the diagonal that is added to the matrix, of its own and for each unit of mass at a wrong word: parts of
-#: the plan that do not touch can be moved against each other, which would make it singular.
+#: Ridge added to the matrix, constant and per unit of misplaced mass: disconnected parts of the plan can shift against
+#: each other, which would make it singular.
 HELD, HELD_FAR = 1e-10, 1e-3
 
 
@@ -37,18 +37,18 @@ def entropic_plans(
     updates: int = 100,
     tolerance: float = 1e-6,
 ) -> tuple[Tensor, Tensor]:
-    """Plans (N, n, m) that minimise sum C P + epsilon KL(P | a b), and potentials (N, n, 1) to start others from.
+    """Plans (N, n, m) that minimise sum C P + epsilon KL(P | a b), and potentials (N, n, 1) for a warm start.
 
-    Columns sum to `b`, rows to `a` but for the tolerance. No result depends on the other problems of the batch.
+    Columns sum to `b`, rows to `a` within the tolerance. No result depends on the other problems of the batch.
 
     Args:
-        C: costs (N, n, m), finite also where there is padding, in double precision.
-        a, b: weights (N, n) and (N, m), 0 for padding, with a sum of 1 in each row.
-        largest: what epsilon falls from (N,): the largest cost or, with a start, its largest change.
-        start: potentials of problems like these.
+        C: costs (N, n, m) in double precision, finite even for padding.
+        a, b: weights (N, n) and (N, m), 0 for padding, rows summing to 1.
+        largest: the initial epsilon (N,): the largest cost or, with a start, the largest change of a cost.
+        start: potentials of similar problems.
         scaling: ratio of successive epsilons.
-        updates: at each epsilon, at most.
-        tolerance: mass that may be at a wrong word in the end.
+        updates: maximum number at each epsilon.
+        tolerance: mass that may be misplaced in the end.
 
     >>> import torch
     >>> C = torch.tensor([[[0.0, 1.0], [1.0, 0.0]]], dtype=torch.float64)
@@ -66,40 +66,40 @@ def entropic_plans(
         live = falls >= k
         now = torch.where(falls > k, largest * scaling**k, epsilon)
         goal = torch.where(falls > k, max(ROUGH, tolerance), tolerance)
-        # One round of Sinkhorn's, which is right about words that have nearly no mass, where slopes say nothing.
-        f = _chosen(live, _softmin(C, g, logs[1], now, 2), f)
-        g = _chosen(live, _softmin(C, f, logs[0], now, 1), g)
+        # One Sinkhorn round, which is right for words with hardly any mass, where slopes are useless.
+        f = _where(live, _softmin(C, g, logs[1], now, 2), f)
+        g = _where(live, _softmin(C, f, logs[0], now, 1), g)
         for _ in range(updates):
             P = _plans(C, f, g, logs, now)
             lack = a - P.sum(2)
             moving = live & (lack.abs().sum(1) > goal)
             if not moving.any():
                 break
-            f = _chosen(moving, f + now[:, None, None] * _newton_step(P, lack, a, b), f)
-            g = _chosen(moving, _softmin(C, f, logs[0], now, 1), g)
+            f = _where(moving, f + now[:, None, None] * _newton_step(P, lack, a, b), f)
+            g = _where(moving, _softmin(C, f, logs[0], now, 1), g)
     return _plans(C, f, g, logs, torch.full_like(largest, epsilon)), f
 
 
 def _newton_step(P: Tensor, lack: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """The change of potentials (N, n, 1), in epsilons, that would bring rows what they lack (N, n)."""
+    """The change of potentials (N, n, 1), in epsilons, that would make up what rows lack (N, n)."""
     import torch
 
     there, wrong = a > 0, lack.abs().sum(1, keepdim=True)
-    # In units of the weights' roots the matrix is a graph's normalised Laplacian, however small some weights are.
+    # Scaled by the roots of the weights, the matrix is a normalised graph Laplacian, however small some weights are.
     root = torch.where(there, a, 1).sqrt()[..., None]
     shares = (P / root) / torch.where(b > 0, b, 1).sqrt()[:, None, :]
     S = -shares @ shares.mT
     own = torch.where(there, P.sum(2) / root[..., 0].square() + HELD + HELD_FAR * wrong, 1)
     S.diagonal(dim1=1, dim2=2).add_(own)
     step: Tensor = torch.linalg.solve(S, lack[..., None] / root) / root
-    step = step - (step * a[..., None]).sum(1, keepdim=True)  # a constant would only move what both sides share
+    step = step - (step * a[..., None]).sum(1, keepdim=True)  # a constant shift has no effect
     step = step.masked_fill(~there[..., None], 0)
     step *= FARTHEST / step.abs().amax(1, keepdim=True).clamp_min(FARTHEST)
     return step
 
 
 def _softmin(C: Tensor, potentials: Tensor, logs: Tensor, epsilon: Tensor, dim: int) -> Tensor:
-    """What the potentials of one side, with the logs of its weights, demand of the other side's."""
+    """The potentials of the other side that follow from these and the logs of their weights."""
     import torch
 
     epsilon = epsilon[:, None, None]
@@ -110,7 +110,7 @@ def _plans(C: Tensor, f: Tensor, g: Tensor, logs: tuple[Tensor, Tensor], epsilon
     return ((f + g - C) / epsilon[:, None, None] + logs[0] + logs[1]).exp()
 
 
-def _chosen(which: Tensor, new: Tensor, old: Tensor) -> Tensor:
+def _where(which: Tensor, new: Tensor, old: Tensor) -> Tensor:
     import torch
 
     return torch.where(which[:, None, None], new, old)

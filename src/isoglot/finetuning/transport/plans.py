@@ -1,4 +1,4 @@
-"""Entropic transports of a batch, all at once in the log domain: settings, the iterations on potentials, and plans.
+"""Entropic transports of a whole batch in the log domain: settings, iterations on potentials, and plans.
 
 Words are as in `isoglot.finetuning.transport.words`; potentials are (B, side, L, other side).
 """
@@ -31,14 +31,14 @@ class TransportSettings:
 
     Args:
         cost: "half-squared" distances |x - y|^2 / 2, "euclidean" |x - y|, or "cosine" 1 - cos(x, y), which is half the
-            squared distance of vectors brought to length 1.
-        blur: the distance within which words are not told apart; epsilon is its square, for "euclidean" blur itself.
+            squared distance of unit vectors.
+        blur: the distance below which words are not distinguished; epsilon is its square, for "euclidean" blur itself.
         scaling: ratio of successive blurs, between 0 and 1: how slowly epsilon falls.
-        reach: the distance from which on words are rather left behind than carried (unbalanced transport: margins
-            may differ from the weights at the price of reach ** p times their divergence).
+        reach: the distance beyond which words are left behind rather than carried (unbalanced transport: margins may
+            differ from the weights at a cost of reach ** p times their divergence).
         debias: False for OT(x, y) alone.
-        iterations: how many further updates there may be at each epsilon.
-        tolerance: a pair takes none of these any more when it would change no potential by this share of epsilon.
+        iterations: maximum number of extra updates at each epsilon.
+        tolerance: a pair stops these when no potential would change by more than this share of epsilon.
     """
 
     cost: str = "half-squared"
@@ -69,12 +69,12 @@ class TransportSettings:
 
     @property
     def rho(self) -> float | None:
-        """Price of mass that is left behind."""
+        """Cost of mass that is left behind."""
         return None if self.reach is None else self.reach**self.power
 
 
 class Problem:
-    """The transports of a batch: costs, the iterations on their potentials, and what follows from them.
+    """The transports of a batch: costs, iterations on their potentials, and the resulting plans, values and slopes.
 
     Args:
         Z: words (B, 2L, d), see `stack`.
@@ -86,9 +86,9 @@ class Problem:
 
         self.settings, self.words = settings, words
         C = word_costs(Z, settings.cost)
-        self._largest = C.flatten(1).amax(1)  # padding lies at the first word, which adds no distance
+        self._largest = C.flatten(1).amax(1)  # padding equals the first word, which adds no distance
         if not settings.debias:
-            # Only the other side's words matter, and the axis of column sides shrinks to one.
+            # Only the other side's words matter, so the axis of column sides has length one.
             C = torch.stack([C[:, 0, :, 1:], C[:, 1, :, :1]], dim=1)
         self.C = C  # (B, 2, L, 2, L), or (B, 2, L, 1, L) if not debiased
         L = words.shape[2]
@@ -96,7 +96,7 @@ class Problem:
         logs = torch.where(some, words, 1.0).log_()  # (B, 2, L); -inf for padding
         self._logs = logs[:, None] if settings.debias else logs.flip(1)[:, :, None]
         self._T, self._log_shares = torch.empty_like(self.C), torch.empty_like(self.C)
-        # Log-sums are read off a column that is a word: the first one, but for sentences padded on the left.
+        # Log-sums are read from a column that is a word: the first one, unless sentences are padded on the left.
         self._column: Tensor | None = None
         if not (self._logs[..., 0] > -math.inf).all():
             first = (self._logs > -math.inf).to(torch.uint8).argmax(dim=-1)  # (B, 1 or 2, sides)
@@ -105,7 +105,7 @@ class Problem:
         self.F: Tensor
 
     def solve(self) -> None:
-        """Potentials F (B, 2, L, sides) by epsilon scaling, up to and with the last extrapolation."""
+        """Find potentials F (B, 2, L, sides) by epsilon scaling, including the last extrapolation."""
         settings = self.settings
         epsilons, shares = self._schedule()
         inverses = epsilons.reciprocal()
@@ -124,8 +124,8 @@ class Problem:
         self.F = self._softmin(F, inverses[-1], gains[-1])
 
     def _schedule(self) -> tuple[Tensor, Tensor]:
-        """At each update of each pair, (updates, B, 1, 1, 1): epsilon, and the share of the new potentials, which is 0
-        while the pair waits for those with more updates."""
+        """Epsilon and the share of the new potentials, for each update of each pair (updates, B, 1, 1, 1); the share is
+        0 while a pair waits for those with more updates."""
         import torch
 
         settings, p = self.settings, self.settings.power
@@ -133,8 +133,8 @@ class Problem:
         start = np.maximum((p * costs) ** (1 / p), settings.blur)  # the diameters
         falls = np.ceil(np.log(settings.blur / start) / math.log(settings.scaling))
         waits = falls.max(initial=0) - falls
-        k = np.arange(falls.max(initial=0) + 2)[:, None] - waits  # each pair's own count of updates, below 0: it waits
-        # Two updates at the diameter, then one a fall; the last is at the blur, wherever the falls lead.
+        k = np.arange(falls.max(initial=0) + 2)[:, None] - waits  # each pair's own update count; it waits while below 0
+        # Two updates at the diameter, then one per fall; the last is at exactly the blur.
         blurs = start * settings.scaling ** np.maximum(k - 1, 0)
         blurs[-1] = settings.blur
         table = np.stack([blurs**p, np.where(k < 0, 0.0, 0.5)])[..., None, None, None]
@@ -142,17 +142,17 @@ class Problem:
         return epsilons, shares
 
     def _softmin(self, F: Tensor | None, inverse: Tensor, gain: Tensor) -> Tensor:
-        """Sinkhorn's formula at 1 / epsilon: what the potentials F of all words demand of each word's own."""
+        """Sinkhorn's formula at 1 / epsilon: each word's new potential, given the potentials F of all words."""
         import torch
 
         h = self._logs if F is None else torch.addcmul(self._logs, self._across(F), inverse).contiguous()
         torch.addcmul(h[:, :, None], self.C, inverse[..., None], value=-1, out=self._T)
-        # The log-sum-exp of a row is the difference of an entry and its log-softmax, which torch computes in one go.
+        # The log-sum-exp of a row is an entry minus its log-softmax, which torch computes in one pass.
         torch.log_softmax(self._T, -1, out=self._log_shares)
         return torch.sub(self._read(self._T), self._read(self._log_shares)).mul_(gain)
 
     def _change(self, F: Tensor, new: Tensor) -> Tensor:
-        """The largest change of a word's potential (B, 1, 1, 1), beyond what rounding may have made."""
+        """The largest change of a word's potential (B, 1, 1, 1), minus possible rounding."""
         import torch
 
         change = ((new - F) * (self.words > 0)[..., None]).abs().amax((1, 2, 3), keepdim=True)
@@ -162,14 +162,14 @@ class Problem:
         return A[..., 0] if self._column is None else A.take(self._column)
 
     def _across(self, F: Tensor) -> Tensor:
-        """F as the columns of the costs meet it: the potential of word j of side s towards side r, at (r, s, j)."""
+        """F arranged like the columns of the costs: the potential of word j of side s towards side r, at (r, s, j)."""
         return F.permute(0, 3, 1, 2) if self.settings.debias else F.flip(1).permute(0, 1, 3, 2)
 
     def values(self) -> Tensor:
-        """Divergences, or undebiased transports (B,), of the potentials."""
+        """Divergences (B,), or plain transport costs if not debiased."""
         F, rho = self.F, self.settings.rho
         if rho is not None:
-            # Séjourné et al. 2019, proposition 12; 1 is what balances an exponential of the other sign.
+            # Séjourné et al. 2019, proposition 12.
             F = -(rho + self.settings.epsilon / 2) * (-F / rho).expm1()
         if self.settings.debias:
             gains = F.clone()
@@ -179,8 +179,8 @@ class Problem:
         return (self.words * F[..., 0]).sum((1, 2))
 
     def plans(self) -> Tensor:
-        """Mass carried from each word to each other one, in the shape of the costs: each row's own potential is that
-        of the last extrapolation, the columns' are those before."""
+        """Mass carried between words, in the shape of the costs; rows use the potentials of the last extrapolation,
+        columns those before it."""
         import torch
 
         carried = self.words[..., None]
@@ -204,12 +204,12 @@ class Problem:
             G = P.new_zeros(B, 2, L, 2, L)
             G[:, 0, :, 1], G[:, 1, :, 0] = -P[:, 0, :, 0], -P[:, 1, :, 0]
         G = G.view(B, 2 * L, 2 * L)
-        G.diagonal(dim1=1, dim2=2).sub_(G.sum(-1))  # what is carried leaves x: sum_j P_ij (x_i - y_j)
+        G.diagonal(dim1=1, dim2=2).sub_(G.sum(-1))  # sum_j P_ij (x_i - y_j)
         return G
 
 
 def with_margins(plan: Tensor, a: Tensor, b: Tensor) -> Tensor:
-    """A plan (B, n, m) with margins a (B, n) and b (B, m): too much is cut, what then lacks is spread."""
+    """A plan (B, n, m) with margins a (B, n) and b (B, m): excess is cut, then missing mass is spread."""
     for dim, margin in ((2, a), (1, b)):
         sums = plan.sum(dim)
         plan = plan * (margin / sums.clamp_min(1e-30)).clamp_max(1).unsqueeze(dim)

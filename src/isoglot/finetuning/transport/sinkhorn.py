@@ -1,11 +1,11 @@
-"""The Sinkhorn divergence of all sentence pairs of a batch at once, as a loss that pulls translations together.
+"""The Sinkhorn divergence of all sentence pairs of a batch, as a loss that pulls translations together.
 
-Each sentence is a pile of word vectors; the loss is what it costs to carry one pile to the other, freed of the blur
-that the entropy adds: S(x, y) = OT(x, y) - OT(x, x) / 2 - OT(y, y) / 2. Alqahtani et al. 2021 (WordOT) fine-tune
-encoders with it, through geomloss (Feydy et al. 2019), whose steps and defaults are followed here pair by pair. What
-is new is that the transports of all pairs are one masked problem in the log domain, and that the gradient is one
-batched product: by the envelope theorem, dS/dx_i = sum_j P_ij dc(x_i, y_j)/dx_i - the same for the plan of x to x,
-where the plans P are constants. Nothing is propagated back through the iterations, which are in `plans`.
+Each sentence is a set of word vectors; the loss is the cost of carrying one set to the other, minus the blur that the
+entropy adds: S(x, y) = OT(x, y) - OT(x, x) / 2 - OT(y, y) / 2. Alqahtani et al. 2021 (WordOT) fine-tune encoders with
+it, using geomloss (Feydy et al. 2019), whose steps and defaults are followed here for each pair. Unlike there, the
+transports of all pairs are one masked problem in the log domain, and the gradient is one batched product: by the
+envelope theorem, dS/dx_i = sum_j P_ij dc(x_i, y_j)/dx_i minus the same for the plan from x to x, where the plans P are
+constants. No gradient goes through the iterations, which are in `plans`.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ def sinkhorn_divergence(
 ) -> Tensor:
     """The divergence (B,) of each of B sentence pairs; gradients flow to `X` and `Y`, not to the weights.
 
-    Epsilon falls, for each pair by itself, from D ** p to blur ** p, where D is the largest distance between two of
-    the pair's words: one update at D ** p, one at (D * scaling ** k) ** p for each k = 0, 1, ... that leaves it above
-    blur ** p, and one at blur ** p. An update replaces all potentials by the mean of themselves and of what Sinkhorn's
-    formula gives, both sides at once; a last one without the mean gives the value. This is geomloss' schedule, but for
-    the diameter: it takes that of the box around all words of the batch, which is larger. A pair that needs fewer steps
-    than others waits for them at its start, so that no result depends on the other pairs of the batch.
+    For each pair separately, epsilon falls from D ** p to blur ** p, where D is the largest distance between two of the
+    pair's words: one update at D ** p, one at (D * scaling ** k) ** p for each k = 0, 1, ... that leaves it above
+    blur ** p, and one at blur ** p. An update replaces all potentials of both sides by the mean of their old values and
+    Sinkhorn's formula; a last one without averaging gives the value. This is the schedule of geomloss except for the
+    diameter: geomloss takes that of the box around all words of the batch, which is larger. A pair that needs fewer
+    steps than others waits at its start, so that no result depends on the other pairs of the batch.
 
-    With so few updates the potentials are near their optimum, not at it (nor are geomloss'), mostly so for sentences of
-    unequal lengths; `iterations` bring them closer, as does `scaling` nearer to 1. A sentence without words, or without
-    weight, gives 0 and no gradient.
+    With so few updates the potentials are near their optimum but not at it (as in geomloss), especially for sentences
+    of unequal lengths; `iterations` brings them closer, as does `scaling` nearer to 1. A sentence without words, or
+    without weight, gives 0 and no gradient.
 
     Args:
-        X, Y: word vectors (B, n, d) and (B, m, d), padded. What padding holds does not matter.
+        X, Y: word vectors (B, n, d) and (B, m, d), padded with arbitrary values.
         x_mask, y_mask: (B, n) and (B, m), true for words.
-        weights: of words, (B, n) and (B, m), brought to a sum of 1 in each sentence; uniform by default.
+        weights: of words, (B, n) and (B, m), scaled to sum to 1 in each sentence; uniform by default.
 
     >>> import torch
     >>> X = torch.tensor([[[0.0, 0.0], [4.0, 0.0]], [[1.0, 1.0], [9.0, 9.0]]], requires_grad=True)
@@ -65,13 +65,13 @@ def sinkhorn_divergence(
 
 
 class Transports(Protocol):
-    """The transports of a batch, of which `divergence` makes a loss."""
+    """The transports of a batch, which `divergence` turns into a loss."""
 
     def solve(self) -> None:
         """Find the plans."""
 
     def values(self) -> Tensor:
-        """What they cost (B,)."""
+        """Their costs (B,)."""
 
     def slopes(self) -> Tensor:
         """G (B, 2L, 2L) such that G Z is the gradient of the values with respect to Z."""
@@ -86,9 +86,9 @@ def divergence(
     cost: str,
     make: Callable[[Tensor, Tensor], Transports],
 ) -> Tensor:
-    """Values (B,) with gradients, of the transports that `make` makes of Z (B, 2L, d) and weights of words (B, 2, L).
+    """Values (B,) with gradients, of the transports that `make` returns for Z (B, 2L, d) and word weights (B, 2, L).
 
-    Plans are constants to the gradient (the envelope theorem), and so it is one batched product.
+    The gradient treats plans as constants (the envelope theorem), so it is one batched product.
     """
     check_shapes(X, Y, x_mask, y_mask, weights)
     if cost == "cosine":
@@ -106,11 +106,11 @@ def transport_plan(
     *,
     weights: tuple[Tensor, Tensor] | None = None,
 ) -> Tensor:
-    """The plan (B, n, m) that carries the words of each sentence to the other's: soft word alignments, no gradient.
+    """The plans (B, n, m) between the words of each sentence pair, that is, soft word alignments; no gradient.
 
-    Rows and columns sum to the weights; what the potentials miss of that, after so many iterations, is set right as
-    in Altschuler et al. 2017. With a `reach` they may sum to less, and nothing is set right. Computed in double
-    precision. Arguments are those of `sinkhorn_divergence`.
+    Rows and columns sum to the weights; any remaining error is corrected as in Altschuler et al. 2017. With a `reach`
+    they may sum to less, and nothing is corrected. Computed in double precision. Arguments are those of
+    `sinkhorn_divergence`.
 
     >>> import torch
     >>> X, Y = torch.tensor([[[0.0, 0.0], [4.0, 0.0]]]), torch.tensor([[[4.0, 2.0], [0.0, 2.0]]])
@@ -124,7 +124,7 @@ def transport_plan(
     check_shapes(X, Y, x_mask, y_mask, weights)
     with torch.no_grad(), torch.autocast(X.device.type, enabled=False):
         dtype = precision(X, Y)
-        # The rounding of single precision, divided by a small epsilon, would be seen in the margins.
+        # Rounding in single precision, divided by a small epsilon, would show in the margins.
         X, Y = X.double(), Y.double()
         if settings.cost == "cosine":
             X, Y = to_unit_length(X, x_mask), to_unit_length(Y, y_mask)
@@ -138,7 +138,7 @@ def transport_plan(
 
 @functools.cache
 def _divergence() -> Any:
-    """The autograd function; made here because its class needs torch."""
+    """The autograd function; defined here because its class needs torch."""
     import torch
 
     class Divergence(torch.autograd.Function):
@@ -146,7 +146,7 @@ def _divergence() -> Any:
         def forward(
             ctx: Any, X: Tensor, Y: Tensor, words: Tensor, make: Callable[[Tensor, Tensor], Transports]
         ) -> Tensor:
-            # Half precision, as autocast would have it, cannot hold differences of epsilon's size.
+            # Autocast would use half precision, which cannot represent differences of epsilon's size.
             with torch.autocast(X.device.type, enabled=False):
                 Z = stack(X, Y, words)
                 problem = make(Z, words)
@@ -163,7 +163,7 @@ def _divergence() -> Any:
             (n, m), L = ctx.lengths, Z.shape[1] // 2
             with torch.autocast(Z.device.type, enabled=False):
                 G = G * outer[:, None, None]
-                # Two products and not one: autograd would copy slices of a common one.
+                # Two products instead of one, whose slices autograd would copy.
                 dX, dY = torch.bmm(G[:, :n], Z), torch.bmm(G[:, L : L + m], Z)
             return dX.to(ctx.dtypes[0]), dY.to(ctx.dtypes[1]), None, None
 

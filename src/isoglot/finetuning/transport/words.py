@@ -1,7 +1,7 @@
-"""The words of a batch of sentence pairs as one padded tensor: shapes, weights, and what it costs to carry them.
+"""The words of a batch of sentence pairs as one padded tensor: shapes, weights and costs.
 
-Words of both sentences stand below each other in Z (B, 2L, d), L the longer padded length, so that one symmetric matrix
-of costs, seen as (B, side, L, side, L), holds the transports of x to y, of x to x and of y to y.
+The words of both sentences are stacked in Z (B, 2L, d), where L is the longer padded length, so that one symmetric cost
+matrix, viewed as (B, side, L, side, L), holds the costs from x to y, from x to x and from y to y.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def check_shapes(X: Tensor, Y: Tensor, x_mask: Tensor, y_mask: Tensor, weights: 
         if mask.shape != vectors.shape[:2]:
             raise ShapeError(f"must be {tuple(vectors.shape[:2])}, not {tuple(mask.shape)}", where=name)
         if mask.dtype != torch.bool:
-            raise InputError(f"must be bool, not {mask.dtype}", where=name, remedy="mask.bool()")
+            raise InputError(f"must be bool, not {mask.dtype}", where=name, remedy="use mask.bool()")
     for one, vectors in zip(weights or (), (X, Y), strict=weights is not None):
         if one.shape != vectors.shape[:2]:
             raise ShapeError(f"must be {tuple(vectors.shape[:2])}, not {tuple(one.shape)}", where="weights")
@@ -43,7 +43,7 @@ def precision(*tensors: Tensor) -> Any:
 
 
 def to_unit_length(X: Tensor, mask: Tensor) -> Tensor:
-    """Rows of length 1, with gradients; padding is 0, as its length may be anything."""
+    """Rows scaled to unit length, with gradients; padding becomes 0."""
     import torch
 
     X = torch.where(mask[..., None], X, 0).to(precision(X))
@@ -51,23 +51,23 @@ def to_unit_length(X: Tensor, mask: Tensor) -> Tensor:
 
 
 def word_weights(X: Tensor, Y: Tensor, x_mask: Tensor, y_mask: Tensor, weights: tuple[Tensor, Tensor] | None) -> Tensor:
-    """(B, 2, L) with a sum of 1 on each side, 0 for padding; all 0 for a pair that lacks a side."""
+    """Weights (B, 2, L) that sum to 1 on each side, 0 for padding; all 0 for a pair with an empty side."""
     import torch
 
     words = torch.zeros(len(X), 2, max(X.shape[1], Y.shape[1], 1), dtype=precision(X, Y), device=X.device)
     for side, mask in enumerate((x_mask, y_mask)):
-        given = mask if weights is None else torch.where(mask, weights[side].detach(), 0)
-        words[:, side, : mask.shape[1]] = given
+        own = mask if weights is None else torch.where(mask, weights[side].detach(), 0)
+        words[:, side, : mask.shape[1]] = own
     if weights is not None and not ((words >= 0) & (words < math.inf)).all():
-        raise InputError("weights of words must be finite and not negative", where="weights")
+        raise InputError("word weights must be finite and not negative", where="weights")
     sums = words.sum(-1, keepdim=True)
     return torch.where((sums > 0).all(1, keepdim=True), words / sums, 0)
 
 
 def stack(X: Tensor, Y: Tensor, words: Tensor) -> Tensor:
-    """Both sides' words below each other (B, 2L, d), seen from the pair's first word of X.
+    """The words of both sides, stacked (B, 2L, d), relative to the pair's first word of X.
 
-    Costs do not depend on the origin, but their rounding does: contextual vectors share most of their length.
+    Costs do not depend on the origin, but their rounding does: contextual vectors have a large common part.
     """
     import torch
 
@@ -80,12 +80,12 @@ def stack(X: Tensor, Y: Tensor, words: Tensor) -> Tensor:
     torch.sub(Y, origin, out=Z[:, L : L + m])
     missing = ~there.flatten(1)
     if missing.any():
-        Z[missing] = 0  # whatever padding held, it is now the first word again
+        Z[missing] = 0  # padding now equals the first word
     return Z
 
 
 def word_costs(Z: Tensor, cost: str) -> Tensor:
-    """(B, 2, L, 2, L), exactly 0 between a word and itself."""
+    """Costs (B, 2, L, 2, L), exactly 0 between a word and itself."""
     import torch
 
     products = torch.bmm(Z, Z.mT)
@@ -96,12 +96,12 @@ def word_costs(Z: Tensor, cost: str) -> Tensor:
 
 
 def check_finite(largest: Tensor) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The largest cost of each pair, or a complaint about the vectors."""
+    """The largest cost of each pair; raises if the vectors are not finite."""
     costs: np.ndarray[Any, np.dtype[np.float64]] = largest.cpu().double().numpy()
     if not np.isfinite(costs).all():
         raise InputError(
-            f"vectors of sentence pair {np.argmin(np.isfinite(costs))} of the batch are not finite, or too long",
+            f"vectors of sentence pair {np.argmin(np.isfinite(costs))} of the batch are not finite, or too large",
             where="X, Y",
-            remedy="lower the learning rate or look at the encoder's output",
+            remedy="lower the learning rate or check the encoder's output",
         )
     return costs

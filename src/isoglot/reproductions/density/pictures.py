@@ -5,26 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
+from isoglot.report import (
+    Axis,
+    Cloud,
+    Look,
+    Section,
+    Series,
+    cloud_plot,
+    escape,
+    percent,
+    percent_tips,
+    plot,
+    table,
+)
 
-from isoglot.report import Section, escape, line, percent, plot, table
-
-#: Colour and line of each alignment: linear ones solid, non-linear ones dashed; with pairs in the source's colour.
+#: Looks of each alignment: linear ones solid, non-linear ones dashed; rotations and flows with pairs in the source's
+#: colour, without pairs in the target's.
 _LOOKS = {
-    "Rotation": ("--src", "solid"),
-    "FCNN": ("--good", "dash"),
-    "Real-NVP": ("--src", "dash"),
-    "MUSE": ("--tgt", "solid"),
-    "GAN-Real-NVP": ("--tgt", "dash"),
+    "Rotation": Look("--src", "solid", "circle"),
+    "FCNN": Look("--good", "dash", "square"),
+    "Real-NVP": Look("--src", "dash", "triangle"),
+    "MUSE": Look("--tgt", "solid", "diamond"),
+    "GAN-Real-NVP": Look("--tgt", "dash", "circle"),
 }
-_BARE = {"showticklabels": False, "zeroline": False, "ticks": ""}
 
 
 def languages_section(pictures: Sequence[tuple[str, Any, Any]]) -> Section:
     """Figure 1: source and target points of a few words, one picture for each (label, source, target)."""
     body = "".join(f"<div><h3>{escape(label)}</h3>{_clouds(label, A, B)}</div>" for label, A, B in pictures)
     lead = (
-        "Each cloud is a word, each dot an occurrence; blue is the source, orange the target. With t = 1 the target is "
+        "Each cloud is a word, each dot an occurrence. With t = 1 the target is "
         "the source turned as a whole, with larger t groups of words move on their own. After the paper's Figure 1."
     )
     return Section("Simulated languages", f'<div class="pair">{body}</div>', lead)
@@ -32,8 +42,11 @@ def languages_section(pictures: Sequence[tuple[str, Any, Any]]) -> Section:
 
 def overlaps_section(pictures: Sequence[tuple[str, Any, Any]]) -> Section:
     """Figure 3, left: the mapped source over the target, for each (label, mapped, target)."""
-    body = "".join(f"<div><h3>{escape(label)}</h3>{_clouds(label, A, B)}</div>" for label, A, B in pictures)
-    lead = "One simulated pair, t = 5, the test set: the mapped source (blue) over the target (orange)."
+    body = "".join(
+        f"<div><h3>{escape(label)}</h3>{_clouds(label, A, B, 'source' if label == 'before' else 'mapped source')}</div>"
+        for label, A, B in pictures
+    )
+    lead = "One simulated pair, t = 5, the test set: the mapped source over the target."
     return Section("How well the languages overlap", f'<div class="pair">{body}</div>', lead)
 
 
@@ -91,37 +104,19 @@ def suite_section(
     return Section("All alignments", chart + note + told, lead)
 
 
-def _clouds(label: str, A: Any, B: Any) -> str:
-    traces = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": name,
-            "x": np.asarray(points)[:, 0].round(2).tolist(),
-            "y": np.asarray(points)[:, 1].round(2).tolist(),
-            "hoverinfo": "skip",
-            "marker": {"size": 4, "color": colour, "opacity": 0.5},
-        }
-        for name, points, colour in (("source", A, "--src"), ("target", B, "--tgt"))
-    ]
-    layout = {
-        "xaxis": _BARE,
-        "yaxis": {**_BARE, "scaleanchor": "x"},
-        "showlegend": False,
-        "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
-    }
-    return plot(traces, layout, label=f"{label}: points of both languages", height=300)
+def _clouds(label: str, A: Any, B: Any, source: str = "source") -> str:
+    clouds = [Cloud(source, A, "--src", symbol="dot"), Cloud("target", B, "--tgt", symbol="square")]
+    titles = ("first dimension", "second dimension")
+    return cloud_plot(clouds, label=f"{label}: points of both languages", titles=titles, square=True)
 
 
 def _curves(lines: Mapping[str, Sequence[float]], x: Sequence[float], title: str, label: str) -> str:
-    traces = [line(name, x, [100 * value for value in curve], *_LOOKS[name]) for name, curve in lines.items()]
-    layout = {
-        "xaxis": {"title": {"text": title}, "zeroline": False},
-        "yaxis": {"title": {"text": "P@1, %"}, "rangemode": "tozero"},
-        "legend": {"orientation": "h", "y": -0.3},
-    }
+    series = []
+    for name, curve in lines.items():
+        values = [100 * value for value in curve]
+        series.append(Series(name, x, values, "line", _LOOKS[name], tips=percent_tips(values, f"{name}: ")))
     ends = "; ".join(f"{name} from {percent(curve[0])} to {percent(curve[-1])}%" for name, curve in lines.items())
-    return plot(traces, layout, label=f"P@1 over {title}, {label}: {ends}", height=380)
+    return plot(series, Axis(title), Axis("P@1, %", zero=True), label=f"P@1 over {title}, {label}: {ends}", height=300)
 
 
 def _bars(
@@ -130,31 +125,21 @@ def _bars(
     t: int,
     paper: Mapping[str, float],
 ) -> str:
-    shown = [name for name in names if (name, t) in bars]
-    traces = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": "ours",
-            "y": [escape(name) for name in shown],
-            "x": [100 * bars[name, t][0] for name in shown],
-            "marker": {"color": "--src"},
-            "error_x": {"type": "data", "array": [100 * bars[name, t][1] for name in shown]},
-            "hovertemplate": "%{x:.1f}%<extra></extra>",
-        },
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": "paper",
-            "y": [escape(name) for name in shown if name in paper],
-            "x": [100 * paper[name] for name in shown if name in paper],
-            "marker": {"color": "--tgt", "size": 12, "symbol": "diamond"},
-            "hovertemplate": "paper: %{x:.1f}%<extra></extra>",
-        },
+    shown = tuple(name for name in names if (name, t) in bars)
+    values = [100 * bars[name, t][0] for name in shown]
+    ends = [[100 * (mean - error), 100 * (mean + error)] for mean, error, _ in (bars[name, t] for name in shown)]
+    known = [place for place, name in enumerate(shown) if name in paper]
+    printed = [100 * paper[shown[place]] for place in known]
+    series = [
+        Series("ours", values, range(len(shown)), "bars", Look("--src"), ends, percent_tips(values, "ours: ")),
+        Series(
+            "paper", printed, known, "points", Look("--tgt", symbol="diamond"), tips=percent_tips(printed, "paper: ")
+        ),
     ]
-    layout = {
-        "xaxis": {"title": {"text": f"P@1, %, t = {t}, eps = 0"}, "rangemode": "tozero"},
-        "yaxis": {"autorange": "reversed", "automargin": True},
-    }
-    spoken = "; ".join(f"{name} {percent(bars[name, t][0])}%" for name in shown)
-    return plot(traces, layout, label=f"All alignments: {spoken}", height=130 + 28 * len(shown))
+    return plot(
+        series,
+        Axis(f"P@1, % (t = {t}, eps = 0)", zero=True),
+        Axis(names=shown),
+        label="All alignments: " + "; ".join(f"{name} {percent(bars[name, t][0])}%" for name in shown),
+        intervals="± the standard error over simulated pairs",
+    )

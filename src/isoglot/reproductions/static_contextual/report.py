@@ -9,7 +9,19 @@ from statistics import fmean, stdev
 from typing import Any
 
 import isoglot
-from isoglot.report import Report, Section, Table, decimals, escape, plot, table, table_section, whiskers, write_report
+from isoglot.report import (
+    Axis,
+    Look,
+    Report,
+    Section,
+    Series,
+    Table,
+    decimals,
+    plot,
+    table,
+    table_section,
+    write_report,
+)
 from isoglot.reproductions.claims import Claim, claim_table
 from isoglot.reproductions.static_contextual.claims import PAPER, mean_retrieval, mean_translation
 from isoglot.reproductions.static_contextual.findings import EncoderRow, Findings
@@ -211,23 +223,19 @@ def _differences(claims: Sequence[Claim]) -> str:
     if not known:
         return ""
     means = [100 * fmean(one.differences) for one in known]
-    ends = [[100 * end for end in one.interval or (fmean(one.differences),) * 2] for one in known]
-    trace = {
-        "type": "scatter",
-        "mode": "markers",
-        "x": means,
-        "y": [escape(one.claim) for one in known],
-        "error_x": whiskers(means, ends, color="--src"),
-        "marker": {"color": "--src", "size": 9},
-        "hovertemplate": "%{x:+.1f} points<extra></extra>",
-    }
-    layout = {
-        "xaxis": {"title": {"text": "difference of P@1, points"}, "zeroline": True},
-        "yaxis": {"automargin": True, "autorange": "reversed"},
-        "showlegend": False,
-    }
-    label = "; ".join(f"{one.claim}: {one.numbers}" for one in known)
-    return plot([trace], layout, label=label, height=80 + 60 * len(known))
+    ends = [None if one.interval is None else [100 * end for end in one.interval] for one in known]
+    tips = [f"{mean:+.1f} points" for mean in means]
+    edges = [-0.5, len(known) - 0.5]
+    series = [
+        Series("no difference", [0.0, 0.0], edges, "line", Look("--soft", "dash", "none")),
+        Series("mean over seeds", means, range(len(known)), "points", Look("--src"), ends, tips),
+    ]
+    return plot(
+        series,
+        Axis("difference of P@1, percentage points"),
+        Axis(names=tuple(one.claim for one in known)),
+        label="; ".join(f"{one.claim}: {one.numbers}" for one in known),
+    )
 
 
 def _ways(found: Findings) -> list[tuple[str, str]]:

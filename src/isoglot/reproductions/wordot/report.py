@@ -7,14 +7,31 @@ from pathlib import Path
 from typing import Any
 
 import isoglot
-from isoglot.report import Report, Section, Table, decimals, line, percent, plot, table_section, write_report
+from isoglot.report import (
+    Axis,
+    Look,
+    Report,
+    Section,
+    Series,
+    Table,
+    decimals,
+    percent,
+    percent_tips,
+    plot,
+    table_section,
+    write_report,
+)
 from isoglot.reproductions.wordot.table import FinetuneRow
 
 #: Groups of languages that rows are measured on, and what people call them.
 GROUPS = {"trained": "trained on", "unseen": "not trained on", "others": "another domain"}
 #: Figures of the target language alone, and what people call them.
 TARGET = {"sentences": "English sentences", "simlex-999": "SimLex", "wordsim-353": "WordSim"}
-_LOOKS = {"WordOT": ("--src", "dash"), "best": ("--tgt", "solid")}
+#: Looks of curves: over languages that were trained on, and over those that were not.
+_LOOKS = {
+    "WordOT": (Look("--src", "dash", "circle"), Look("--src", "dot", "square")),
+    "best": (Look("--tgt", "solid", "diamond"), Look("--tgt", "dot", "triangle")),
+}
 
 
 def mean_rows(records: Sequence[FinetuneRow], score: str = "csls") -> Table:
@@ -74,7 +91,7 @@ def write_finetune_page(
             sections.append(table_section(f"Languages: {called}", found, "P@1 towards English, CSLS.", bars=True))
     curve = _curve(records)
     if curve:
-        lead = "What more parallel lines bring; languages not trained on are dotted."
+        lead = "What more parallel lines bring, means over languages."
         sections.insert(1, Section("How much text is needed", curve, lead))
     report = Report(
         "Encoders trained to align languages",
@@ -88,26 +105,27 @@ def write_finetune_page(
 
 def _curve(records: Sequence[FinetuneRow]) -> str:
     """P@1 over lines, for methods that were trained on several numbers of them; empty if there are none."""
-    traces = []
+    series = []
     spoken = []
-    for variant, (colour, dash) in _LOOKS.items():
+    for variant, looks in _LOOKS.items():
         own = sorted((record for record in records if record.variant == variant), key=lambda one: one.lines or 0)
         if len(own) < 2:
             continue
-        for group, style in (("trained", dash), ("unseen", "dot")):
+        for group, look in zip(("trained", "unseen"), looks, strict=True):
             values = [mean(record, group, "csls", own[0].groups[group]) for record in own]
             name = f"{variant}, {GROUPS[group]}"
             spoken.append(f"{name}: " + ", ".join(percent(value or 0) for value in values))
             shares = [None if value is None else 100 * value for value in values]
-            traces.append(line(name, [record.lines for record in own], shares, colour, style))
-    if not traces:
+            lines = [record.lines for record in own]
+            series.append(Series(name, lines, shares, "line", look, tips=percent_tips(shares, f"{name}: ")))
+    if not series:
         return ""
-    layout = {
-        "xaxis": {"title": {"text": "lines of each language"}, "type": "log"},
-        "yaxis": {"title": {"text": "P@1, %"}, "range": [0, 100]},
-        "legend": {"orientation": "h", "y": -0.3},
-    }
-    return plot(traces, layout, label="P@1 over lines: " + "; ".join(spoken), height=400)
+    return plot(
+        series,
+        Axis("lines of each language (logarithmic)", log=True),
+        Axis("P@1, %", low=0, high=100),
+        label="P@1 over lines: " + "; ".join(spoken),
+    )
 
 
 def _name(record: FinetuneRow) -> str:

@@ -1,1 +1,1 @@
-"""Readers and writers, one file format a module; `isoglot.spaces.load` holds the table of them."""
+"""Readers and writers, one module per file format; `isoglot.spaces.load` has the table of formats."""

@@ -1,4 +1,4 @@
-"""What all readers share: the request they get, the content they return, where rows go, and how dirt is cleaned.
+"""What all readers share: the request they get, the content they return, where rows go, and how files are cleaned.
 
 A reader is `read(request) -> Content`. Readers of formats that are worth caching put their rows into
 `request.sink(dim, rows)`, so that the same code fills a matrix in memory or a cache file on disk, and then
@@ -59,7 +59,7 @@ class Content:
 
 @dataclasses.dataclass
 class Request:
-    """What to read and where to note what was found.
+    """What to read and where to report repairs.
 
     `digest` (a hashlib object) is fed the raw bytes of the file while they are read. A reader sets `complete`
     when it has read the whole file, not only the first `limit` words.
@@ -76,7 +76,7 @@ class Request:
     complete: bool = False
 
     def sink(self, dim: int, rows: int) -> RowSink:
-        """Open the place where rows go; `rows` is a guess of their number that the file's size supports."""
+        """Open the sink for rows; `rows` estimates their number, within what the file's size allows."""
         self.opened = self.make_sink(dim, rows) if self.make_sink else MemorySink(dim, rows)
         return self.opened
 
@@ -94,7 +94,7 @@ class Request:
 
 
 class MemorySink:
-    """A matrix in memory that grows if the guess was too small and is trimmed at the end, both in place."""
+    """A matrix in memory that grows if the estimate was too small and is trimmed at the end, both in place."""
 
     def __init__(self, dim: int, rows: int) -> None:
         self._matrix = np.empty((max(rows, 1), dim), dtype=np.float32)
@@ -113,7 +113,7 @@ class MemorySink:
 
 
 class BadRows:
-    """Counts rows that had to be dropped, and refuses the file when they are too many to be accidents."""
+    """Counts rows that had to be dropped, and refuses the file when there are too many of them."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
@@ -122,8 +122,8 @@ class BadRows:
         self._seen: set[str] = set()
 
     def keep(self, words: Sequence[str], rows: Iterable[int], broken: Container[int] = ()) -> list[int]:
-        """Those of the rows whose numbers are whole and whose word is new; the others are reported."""
-        kept = []
+        """The rows whose numbers are finite and whose word is new; the others are reported."""
+        good = []
         for row in rows:
             word = words[row]
             if row in broken:
@@ -134,8 +134,8 @@ class BadRows:
                 self._request.report.add("duplicate word", "dropped", f"{self._request.path}, word {row + 1}")
             else:
                 self._seen.add(word)
-                kept.append(row)
-        return kept
+                good.append(row)
+        return good
 
     def drop(self, problem: str, where: str, times: int = 1) -> None:
         self._request.report.add(problem, "dropped", where, times)
@@ -143,11 +143,11 @@ class BadRows:
         self._first = self._first or (problem, where)
 
     def check(self, total: int) -> None:
-        """`total` rows were met so far, good and bad."""
+        """Raise if too many of the `total` rows so far are bad."""
         if self._first and (self.bad > max(FEW_BAD, BAD_SHARE * total) or 2 * self.bad > total):
             problem, where = self._first
             raise FormatError(
-                f"{self.bad:,} of the first {total:,} rows cannot be used, this one because of: {problem}",
+                f"{self.bad:,} of the first {total:,} rows cannot be used, starting with this one: {problem}",
                 where=where,
                 remedy="this does not look like word vectors, or the file is damaged: get it again",
             )
@@ -161,7 +161,7 @@ def reading(path: Path | str, what: str) -> Iterator[None]:
     except InputError:
         raise
     except OSError as error:
-        # gzip and tarfile report damage as OSError without an errno; with one it is the machine's matter.
+        # gzip and tarfile report damage as OSError without an errno; with one it comes from the system.
         if error.errno is not None:
             raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from error
         raise FormatError(f"damaged {what} ({error})", where=str(path), remedy="get the file again") from error
@@ -217,21 +217,21 @@ def non_finite_rows(vectors: FloatMatrix) -> list[int]:
     with np.errstate(all="ignore"):
         for start in range(0, len(vectors), _BLOCK_ROWS):
             block = vectors[start : start + _BLOCK_ROWS]
-            # One sum tells for nearly every block that all is well.
+            # For nearly every block, one sum shows that all is well.
             if not np.isfinite(block.sum()):
                 rows.extend((start + np.flatnonzero(~np.isfinite(block).all(axis=1))).tolist())
     return rows
 
 
 def clean(request: Request, content: Content) -> Content:
-    """Drop empty words, repeated words (the first stays) and rows that are not finite, and report it.
+    """Drop empty words, repeated words (the first stays) and rows that are not finite, and report them.
 
     The matrix is copied only if something has to go.
     """
     words, vectors, counts = content.words, content.vectors, content.counts
     assert vectors is not None
     if vectors.ndim != 2 or vectors.dtype.kind not in "fiu":
-        request.fail(f"vectors are no matrix of numbers (shape {vectors.shape}, type {vectors.dtype})")
+        request.fail(f"vectors are not a matrix of numbers (shape {vectors.shape}, type {vectors.dtype})")
     if len(words) != len(vectors):
         request.damaged(f"{len(words):,} words but {len(vectors):,} vectors")
     if request.limit is not None:
@@ -255,11 +255,11 @@ def clean(request: Request, content: Content) -> Content:
 
 
 def refuse_words(words: Sequence[str], problem: Callable[[str], bool], path: Path, format: str) -> None:
-    """Before writing: an error if a word could not be read back from this format."""
+    """Raise before writing if a word could not be read back from this format."""
     for row, word in enumerate(words):
         if problem(word):
             raise InputError(
-                f"word {row + 1} ({word!r}) cannot be written in {format} form",
+                f"word {row + 1} ({word!r}) cannot be written in {format} format",
                 where=str(path),
-                remedy="save as .safetensors, or leave such words out with Space.take",
+                remedy="save as .safetensors, or leave out such words with Space.take",
             )

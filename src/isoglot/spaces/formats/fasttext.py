@@ -43,14 +43,14 @@ _SUPERVISED = 3
 
 
 def read(request: Request) -> Content:
-    """Read a fastText model, plain (n-grams are then a memory map of it) or compressed (they are held in memory)."""
+    """Read a fastText model, plain (n-grams are then memory-mapped) or compressed (they are then held in memory)."""
     with ByteSource(request.path, digest=request.digest, progress=request.progress) as source:
         stream = _Reader(request, source)
         if stream.take(4) != FASTTEXT_MAGIC:
             request.fail("not a fastText model (wrong first bytes)")
         (version,) = stream.unpack("<i")
         if version not in (11, 12):
-            request.fail(f"fastText file version {version}", remedy="versions 11 and 12 are read")
+            request.fail(f"fastText file version {version}", remedy="only versions 11 and 12 are supported")
         dim, *_, model, bucket, minn, maxn, _, _ = stream.unpack(_SETTINGS)
         if version == 11 and model == _SUPERVISED:
             maxn = 0  # as fastText does: old classifiers had no n-grams
@@ -68,7 +68,7 @@ def read(request: Request) -> Content:
         rows, columns = stream.unpack("<2q")
         uses_ngrams = maxn > 0 and bucket > 0
         if columns != dim or rows < nwords or (uses_ngrams and rows != nwords + bucket):
-            request.damaged("the input matrix does not fit the dictionary")
+            request.damaged("the input matrix does not match the dictionary")
         matrix = stream.matrix(rows, dim)
         offset = None if source.compression else stream.position
         stream.check_output(rows, dim)
@@ -84,17 +84,17 @@ def read(request: Request) -> Content:
     words = decode_words(request, raw, lambda i: f"{request.path}, word {i + 1}")
     sink = request.sink(dim, len(words))
     bad = BadRows(request)
-    kept: list[int] = []
+    rows_kept: list[int] = []
     for start, block in word_vectors(raw, matrix, subwords):
         broken = {start + row for row in non_finite_rows(block)}
-        mine = bad.keep(words, range(start, start + len(block)), broken)
+        good = bad.keep(words, range(start, start + len(block)), broken)
         bad.check(start + len(block))
-        kept += mine
-        sink.append(block if len(mine) == len(block) else block[np.array(mine, dtype=np.int64) - start])
+        rows_kept += good
+        sink.append(block if len(good) == len(block) else block[np.array(good, dtype=np.int64) - start])
         request.progress(f"adding up n-grams of {request.path.name}", start + len(block), len(words))
-    if not kept:
+    if not rows_kept:
         request.fail("holds no vectors")
-    return Content([words[row] for row in kept], None, counts[kept], subwords)
+    return Content([words[row] for row in rows_kept], None, counts[rows_kept], subwords)
 
 
 def word_vectors(
@@ -126,7 +126,7 @@ def write(space: Space, path: Path, progress: Progress) -> None:
     """Write a model that fastText and gensim load: words, counts and, if the Space has them, n-grams.
 
     With n-grams the row of a word is worked out backwards from its vector, which costs the last bit or two.
-    Without counts, falling numbers keep the order.
+    Without counts, descending numbers keep the order.
     """
     refuse_words(space.words, lambda w: not w or "\0" in w or "\n" in w, path, "fastText")
     table = space.subwords
@@ -151,7 +151,7 @@ def write(space: Space, path: Path, progress: Progress) -> None:
             progress(f"writing {path.name}", start + len(block), n)
         if table:
             _write_matrix(file, table.matrix)
-        # The output matrix is used only to train on; programs still expect one.
+        # The output matrix is needed only to continue training, but programs expect one.
         file.write(struct.pack("<?2q", False, n, dim))
         for start in range(0, n, 4096):
             file.write(bytes(4 * dim * min(4096, n - start)))
@@ -171,7 +171,7 @@ def _bracketed(words: Sequence[bytes]) -> tuple[npt.NDArray[np.uint8], npt.NDArr
 
 
 class _Reader:
-    """Pulls values from the source and knows where it is."""
+    """Takes values from the source and keeps track of the position."""
 
     def __init__(self, request: Request, source: ByteSource) -> None:
         self._request = request
@@ -184,7 +184,7 @@ class _Reader:
             self._pending += self._source.read(max(size - len(self._pending), 1 << 16))
         data, self._pending = self._pending[:size], self._pending[size:]
         if len(data) < size:
-            self._request.damaged("the file ends early, it was cut short")
+            self._request.damaged("the file is truncated")
         self.position += size
         return data
 
@@ -198,7 +198,7 @@ class _Reader:
         for _ in range(size):
             while (stop := buffer.find(b"\0", at, at + _LONGEST_WORD)) < 0 or stop + 10 > len(buffer):
                 if stop < 0 and len(buffer) - at > _LONGEST_WORD:
-                    self._request.damaged("a word without end in the dictionary")
+                    self._request.damaged("a word in the dictionary does not end")
                 more = self._source.read(1 << 20)
                 if not more:
                     self._request.damaged("the file ends inside its dictionary")
@@ -212,7 +212,7 @@ class _Reader:
         self.position += at
         self._pending = buffer[at:]
         if len(words) != nwords:
-            self._request.damaged(f"the dictionary holds {len(words):,} words, its header says {nwords:,}")
+            self._request.damaged(f"the dictionary holds {len(words):,} words, but its header says {nwords:,}")
         return words, np.array(counts, dtype=np.int64)
 
     def matrix(self, rows: int, dim: int) -> FloatMatrix:
@@ -221,7 +221,7 @@ class _Reader:
                 self._request.damaged("the file is shorter than its matrix")
             mapped = np.memmap(self._request.path, dtype="<f4", mode="r", offset=self.position, shape=(rows, dim))
             return mapped.view(np.ndarray)
-        # A first guess that the size of the file supports; the sink grows if there is really more.
+        # An estimate within what the file's size allows; the sink grows if there is more.
         sink = MemorySink(dim, min(rows, self._source.size * 4 // (4 * dim) + 1))
         step = max(1, (1 << 22) // (4 * dim))
         for start in range(0, rows, step):
@@ -230,7 +230,7 @@ class _Reader:
         return sink.finish()
 
     def check_output(self, rows: int, dim: int) -> None:
-        """Raise unless what follows the input matrix of so many rows is one output matrix and nothing else."""
+        """Raise unless the input matrix of this many rows is followed by an output matrix and nothing else."""
         if self._source.compression is None:
             with open_source(self._request.path) as file:
                 file.seek(self.position + rows * dim * 4)
@@ -244,4 +244,4 @@ class _Reader:
                 left += len(piece)
         quantised, count, columns = _OUTPUT.unpack(head) if len(head) == _OUTPUT.size else (False, 0, 0)
         if quantised or columns != dim or count < 0 or left != count * columns * 4:
-            self._request.damaged("the output matrix is cut short, or other data follows it")
+            self._request.damaged("the output matrix is truncated, or other data follows it")

@@ -1,7 +1,7 @@
 """Looking into a pickle without running it.
 
 A pickle is a program: loading one can call anything. Here its opcodes are only listed (`pickletools.genops`) and
-followed on a stack of our own. Names become `Global`, calls become `Call`: inert records that import nothing and
+followed on our own stack. Names become `Global`, calls become `Call`: inert records that import nothing and
 call nothing. The work and memory are bounded by the size of the file.
 """
 
@@ -63,7 +63,7 @@ def inspect_pickle(file: IO[bytes], where: str) -> object:
     machine = _Machine(where)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on odd escapes in strings
+            warnings.simplefilter("ignore")  # about odd escapes in strings
             for opcode, argument, _ in pickletools.genops(file):
                 if opcode.name == "STOP":
                     return machine.pop()
@@ -73,7 +73,7 @@ def inspect_pickle(file: IO[bytes], where: str) -> object:
     except (ValueError, IndexError, KeyError, TypeError, OverflowError, EOFError, MemoryError, AttributeError) as error:
         detail = f"{type(error).__name__}: {error}"[:120]
         raise FormatError(f"damaged pickle ({detail})", where=where, remedy="get the file again") from error
-    raise FormatError("the pickle ends early, it was cut short", where=where, remedy="get the file again")
+    raise FormatError("the pickle is truncated", where=where, remedy="get the file again")
 
 
 class _Machine:
@@ -116,9 +116,9 @@ class _Machine:
                 push(Call(Global("builtins", "frozenset"), tuple(self.to_mark())))
             case "DICT":
                 values = self.to_mark()
-                made: dict[Any, Any] = {}
-                push(made)
-                self.set_items(made, values)
+                mapping: dict[Any, Any] = {}
+                push(mapping)
+                self.set_items(mapping, values)
             case "APPEND":
                 value = self.pop()
                 self.extend(self.stack[-1], [value])
@@ -149,7 +149,7 @@ class _Machine:
             case "STACK_GLOBAL":
                 attribute, module = self.pop(), self.pop()
                 if not isinstance(module, str) or not isinstance(attribute, str):
-                    raise ValueError("a name that is no string")
+                    raise ValueError("a name that is not a string")
                 push(Global(module, attribute))
             case "REDUCE" | "NEWOBJ":
                 args, function = self.pop(), self.pop()
@@ -178,7 +178,7 @@ class _Machine:
         elif isinstance(target, Call):
             target.items.extend(values)
         else:
-            raise ValueError("items for what holds none")
+            raise ValueError("items for something that takes none")
 
     def set_items(self, target: Any, values: list[Any]) -> None:
         if len(values) % 2:
@@ -187,9 +187,9 @@ class _Machine:
             target.items.extend(values)
             return
         if not isinstance(target, dict):
-            raise ValueError("items for what holds none")
+            raise ValueError("items for something that takes none")
         for key, value in zip(values[::2], values[1::2], strict=True):
-            # Other keys are of no use to us, and hashing a nest of tuples could exhaust the C stack.
+            # We need no other keys, and hashing deeply nested tuples could exhaust the C stack.
             if isinstance(key, _KEYS):
                 target[key] = value
 

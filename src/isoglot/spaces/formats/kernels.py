@@ -1,6 +1,6 @@
 """Compiled loops of the binary formats: fastText's n-gram rows and spaCy's string hash, over many words at once.
 
-Words come as one array of bytes and `offsets` (n + 1,), the word i being `data[offsets[i]:offsets[i + 1]]`.
+Words come as one array of bytes and `offsets` (n + 1,), word i being `data[offsets[i]:offsets[i + 1]]`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ Ints = npt.NDArray[np.int64]
 
 @njit(nogil=True, cache=True)
 def ngram_rows(data: Bytes, offsets: Ints, minn: int, maxn: int, bucket: int, rows: Ints, segments: Ints) -> int:
-    """Fill `rows` with the bucket of each n-gram of each word, `segments` (n + 1,) with where a word's rows begin.
+    """Fill `rows` with the bucket of each n-gram of each word, `segments` (n + 1,) with the start of each word's rows.
 
-    Each word comes with its brackets (`<word>`); a word of no bytes has no n-grams. Returns the number of rows,
-    also if `rows` is too short to hold them: call with an empty one to count.
+    Each word comes with its brackets (`<word>`); an empty word has no n-grams. Returns the number of rows,
+    even if `rows` is too short to hold them: call with an empty one to count.
     """
-    found = 0
+    count = 0
     for word in range(len(offsets) - 1):
-        segments[word] = found
+        segments[word] = count
         start, stop = offsets[word], offsets[word + 1]
         for i in range(start, stop):
             if data[i] & 0xC0 == 0x80:
@@ -41,12 +41,12 @@ def ngram_rows(data: Bytes, offsets: Ints, minn: int, maxn: int, bucket: int, ro
                     value = np.uint32((value ^ byte) * np.uint32(16777619))
                     j += 1
                 if n >= minn and not (n == 1 and (i == start or j == stop)):
-                    if found < len(rows):
-                        rows[found] = np.int64(value) % bucket
-                    found += 1
+                    if count < len(rows):
+                        rows[count] = np.int64(value) % bucket
+                    count += 1
                 n += 1
-    segments[len(offsets) - 1] = found
-    return found
+    segments[len(offsets) - 1] = count
+    return count
 
 
 @njit(nogil=True, cache=True)

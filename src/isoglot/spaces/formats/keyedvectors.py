@@ -1,7 +1,7 @@
 """gensim's KeyedVectors as `save` writes them: a pickle, with big arrays beside it as `.npy` files.
 
 The pickle is never loaded: `inert_pickle` looks into it. gensim 4 and the usual classes of gensim 3 are read,
-FastTextKeyedVectors with their n-grams, and the `wv` of a whole Word2Vec or FastText model.
+also FastTextKeyedVectors with their n-grams, and the `wv` of a whole Word2Vec or FastText model.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def read(request: Request) -> Content:
         state, prefix = _state(request, root)
         words = _first(state, "index_to_key", "index2word", "index2entity")
         if not isinstance(words, list) or not all(type(word) is str for word in words):
-            request.fail("no list of words in it", remedy="only KeyedVectors and models with `wv` are read")
+            request.fail("has no list of words", remedy="only KeyedVectors and models with `wv` can be read")
         if any(0xD800 <= ord(c) < 0xE000 for word in words if not word.isascii() for c in word):
-            request.fail("words that are no text (lone surrogates)")
+            request.fail("words that are not valid text (lone surrogates)")
         counts = _counts(request, state, words)
         arrays = _Arrays(request, state, prefix)
         subwords = None
@@ -61,14 +61,14 @@ def read(request: Request) -> Content:
             if vectors is None:
                 vectors = _composed(request, words, arrays.get("vectors_vocab"), subwords)
         if vectors is None:
-            request.fail("no vectors in it", remedy="keep the .npy files that gensim wrote beside it")
+            request.fail("has no vectors", remedy="keep the .npy files that gensim wrote beside it")
         if subwords is not None and subwords.matrix.shape[1:] != vectors.shape[1:]:
-            request.fail("n-gram vectors do not fit the word vectors")
+            request.fail("n-gram vectors do not match the word vectors")
         return clean(request, Content(words, vectors, counts, subwords))
 
 
 def write(space: Space, path: Path, progress: Progress) -> None:
-    """Write gensim KeyedVectors (needs gensim): exact; counts go along, n-grams do not."""
+    """Write gensim KeyedVectors (needs gensim): exact, with counts but without n-grams."""
     require("gensim", "writing gensim KeyedVectors")
     from gensim.models import KeyedVectors
 
@@ -77,7 +77,7 @@ def write(space: Space, path: Path, progress: Progress) -> None:
     vectors.add_vectors(list(space.words), np.asarray(space.vectors))
     if space.counts is not None:
         vectors.expandos["count"] = np.array(space.counts)
-    vectors.lifecycle_events = None  # gensim would add the time: the same vectors are to give the same bytes
+    vectors.lifecycle_events = None  # gensim would add the time, but the same vectors should give the same bytes
     path = follow_link(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_abandoned(path.parent, path.name)
@@ -88,7 +88,7 @@ def write(space: Space, path: Path, progress: Progress) -> None:
         files = sorted(folder.iterdir(), key=lambda file: file.name == path.name)
         if len(files) > 1:
             path.unlink(missing_ok=True)  # an older pickle must not be read with the new arrays
-        # The arrays first: the pickle names them.
+        # The arrays first, since the pickle refers to them.
         for file in files:
             file.replace(path.parent / file.name)
     finally:
@@ -97,14 +97,14 @@ def write(space: Space, path: Path, progress: Progress) -> None:
 
 
 def _state(request: Request, root: object) -> tuple[dict[Any, Any], str]:
-    """Attributes of the KeyedVectors, and what their array files are called after."""
+    """Attributes of the KeyedVectors, and the prefix of their array files."""
     prefix = ""
     if isinstance(root, Call) and isinstance(root.state, dict) and "wv" in root.state:
         root, prefix = root.state["wv"], ".wv"
     if not isinstance(root, Call) or not isinstance(root.state, dict) or not root.name.startswith("gensim."):
         request.fail(
             "a pickle, but not of gensim KeyedVectors",
-            remedy="pickles are never run; save the vectors with KeyedVectors.save or as text",
+            remedy="other pickles are not read; save the vectors with KeyedVectors.save or as text",
         )
     return root.state, prefix
 
@@ -114,8 +114,8 @@ def _first(state: dict[Any, Any], *names: str) -> object:
 
 
 def _ignored(state: dict[Any, Any]) -> list[object]:
-    listed = state.get("__ignoreds")
-    return [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+    names = state.get("__ignoreds")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
 def _counts(request: Request, state: dict[Any, Any], words: list[str]) -> npt.NDArray[np.int64] | None:
@@ -125,15 +125,15 @@ def _counts(request: Request, state: dict[Any, Any], words: list[str]) -> npt.ND
         if counts is None or counts.shape != (len(words),) or counts.dtype.kind not in "iu":
             return None
         return counts.astype(np.int64)
-    if isinstance(vocabulary, dict):  # gensim 3: an object a word
-        found = []
+    if isinstance(vocabulary, dict):  # gensim 3: one object per word
+        word_counts = []
         for word in words:
             entry = vocabulary.get(word)
             count = entry.state.get("count") if isinstance(entry, Call) and isinstance(entry.state, dict) else None
             if type(count) is not int or not 0 <= count < 1 << 62:
                 return None
-            found.append(count)
-        return np.array(found, dtype=np.int64)
+            word_counts.append(count)
+        return np.array(word_counts, dtype=np.int64)
     return None
 
 
@@ -144,8 +144,8 @@ class _Arrays:
         self._prefix = prefix
 
     def get(self, name: str) -> npt.NDArray[Any] | None:
-        listed = self._state.get("__numpys")
-        if isinstance(listed, list) and any(type(item) is str and item == name for item in listed):
+        names = self._state.get("__numpys")
+        if isinstance(names, list) and any(type(item) is str and item == name for item in names):
             path = self._request.path
             return _load_npy(self._request, path.with_name(f"{path.name}{self._prefix}.{name}.npy"))
         return _array(self._request, self._state.get(name))
@@ -162,11 +162,11 @@ def _load_npy(request: Request, path: Path) -> npt.NDArray[Any]:
 
 
 def _array(request: Request, value: object) -> npt.NDArray[Any] | None:
-    """The array that numpy's own pickling describes, out of its shape, type and bytes."""
+    """The array that a numpy pickle describes, from its shape, type and bytes."""
     if not isinstance(value, Call) or value.name not in _ARRAYS:
         return None
     if not isinstance(value.state, tuple) or len(value.state) != 5:
-        request.fail("an array in a form that is not known")
+        request.fail("an array in an unknown form")
     _, shape, dtype, fortran, data = value.state
     if isinstance(data, Call) and data.name == "_codecs.encode" and isinstance(data.args, tuple):
         # How pickles for Python 2 carry bytes.
@@ -175,13 +175,13 @@ def _array(request: Request, value: object) -> npt.NDArray[Any] | None:
     kind = dtype.args[0] if isinstance(dtype, Call) and isinstance(dtype.args, tuple) and dtype.args else None
     order = dtype.state[1] if isinstance(dtype, Call) and isinstance(dtype.state, tuple) else "<"
     if not isinstance(kind, str) or not _DTYPE.match(kind) or order not in ("<", ">", "|", "="):
-        request.fail("an array of a type that holds no plain numbers")
+        request.fail("an array of something other than plain numbers")
     if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape):
         request.fail("an array of unknown shape")
     elements = math.prod(shape)
     plain = np.dtype((">" if order == ">" else "<") + kind.lstrip("<>|="))
     if not isinstance(data, bytes) or len(data) != elements * plain.itemsize:
-        request.damaged("an array that is not as long as its shape says")
+        request.damaged("an array whose length does not match its shape")
     return np.frombuffer(data, dtype=plain).reshape(shape, order="F" if fortran is True else "C")
 
 
@@ -189,7 +189,7 @@ def _composed(
     request: Request, words: list[str], rows: npt.NDArray[Any] | None, subwords: SubwordTable | None
 ) -> FloatMatrix:
     if rows is None or subwords is None or rows.ndim != 2 or rows.shape != (len(words), subwords.matrix.shape[1]):
-        request.damaged("word and n-gram vectors do not fit together")
+        request.damaged("the shapes of word and n-gram vectors do not match")
     first_words = words if request.limit is None else words[: request.limit]
     sink = MemorySink(rows.shape[1], len(first_words))
     for _, block in word_vectors([word.encode("utf-8") for word in first_words], rows, subwords):

@@ -28,16 +28,16 @@ from isoglot.spaces.subwords import SubwordTable
 FORMAT = "isoglot.space/1"
 
 # Room for the header, which can only be written once the number of rows is known. The format allows spaces
-# after the JSON; the vectors then start on a page of their own.
+# after the JSON; the vectors then start on a new page.
 _HEADER_SIZE = 16384
 _DTYPES = {"F32": "<f4", "F64": "<f8", "F16": "<f2", "I64": "<i8", "U8": "u1"}
 _BLOCK_ROWS = 16384
 
 
 class NativeWriter:
-    """Writes rows as they come, then words and all else, then the header.
+    """Writes rows as they come, then everything else, then the header.
 
-    The file is not valid before `finish`, so a writer that is killed leaves nothing that could be mistaken.
+    The file is not valid before `finish`, so a killed writer leaves nothing that could be mistaken for a whole file.
     """
 
     def __init__(self, file: BinaryIO, dim: int) -> None:
@@ -69,13 +69,13 @@ class NativeWriter:
                 for start in range(0, shape[0], _BLOCK_ROWS):
                     block = np.ascontiguousarray(table.matrix[start : start + _BLOCK_ROWS], dtype="<f4")
                     self._file.write(block.data)
-        # Last, because its length is no multiple of anything and would leave what follows unaligned.
+        # Last, because its length may be odd and would leave what follows unaligned.
         blob = separator.join(content.words).encode("utf-8")
         tensors["words"] = _entry("U8", (len(blob),), end, end + len(blob))
         self._file.write(blob)
         header = json.dumps({"__metadata__": meta, **tensors}).encode("utf-8")
         room = _HEADER_SIZE - 8
-        assert len(header) <= room, "the metadata outgrew the room kept for it"
+        assert len(header) <= room, "the metadata does not fit into the room reserved for it"
         self._file.seek(0)
         self._file.write(room.to_bytes(8, "little") + header.ljust(room))
 
@@ -92,7 +92,7 @@ class NativeFile:
 
 
 def open_native(path: Path, limit: int | None = None) -> NativeFile:
-    """Map the file. Raises FormatError if header, sizes and words do not fit together."""
+    """Map the file. Raises FormatError if header, sizes and words are inconsistent."""
     with reading(path, "safetensors file"):
         # Checks that tensors are as long as their shapes say, follow one another and fill the file.
         safe_open(path, framework="numpy")
@@ -106,7 +106,7 @@ def open_native(path: Path, limit: int | None = None) -> NativeFile:
                 raise FormatError(
                     "a safetensors file without the tensors `vectors` and `words`",
                     where=str(path),
-                    remedy="such files hold other models; see docs/formats.md for the layout of word vectors",
+                    remedy="it probably holds another model; see docs/formats.md for the layout of word vectors",
                 )
             vectors, blob = arrays["vectors"], arrays["words"]
             if vectors.ndim != 2 or blob.dtype != np.uint8 or blob.ndim != 1:
@@ -125,14 +125,14 @@ def open_native(path: Path, limit: int | None = None) -> NativeFile:
 
 
 def read(request: Request) -> Content:
-    """Read a `.safetensors` file. All numbers are looked at once (they may come from anywhere)."""
+    """Read a `.safetensors` file. All numbers are checked, since the file may come from anywhere."""
     file = open_native(request.path, request.limit)
     subwords = None
     if file.ngrams is not None:
         with reading(request.path, "metadata of n-grams"):
             minn, maxn = int(file.metadata["minn"]), int(file.metadata["maxn"])
             if file.ngrams.ndim != 2 or file.ngrams.shape[1] != file.vectors.shape[1] or not len(file.ngrams):
-                request.fail("n-gram vectors do not fit the word vectors")
+                request.fail("n-gram vectors do not match the word vectors")
             subwords = SubwordTable(minn, maxn, len(file.ngrams), file.ngrams)
     lang = file.metadata.get("lang", "")
     return clean(request, Content(file.words, file.vectors, file.counts, subwords, lang))
@@ -152,7 +152,7 @@ def _separator(words: Sequence[str]) -> str:
     for candidate in ("\n", "\0", "\x1e", "\x1f"):
         if not any(candidate in word for word in words):
             return candidate
-    # Words with all of these at once are hardly words; still, nothing may be lost.
+    # Hardly any words contain all of these, but none may be lost.
     number = 0
     while any(f"\0{number}\n" in word for word in words):
         number += 1

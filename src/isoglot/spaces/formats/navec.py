@@ -1,7 +1,7 @@
 """navec's archives: a tar of `vocab.bin` (gzip: counts and words) and `pq.bin` (product-quantised vectors).
 
-Each vector is cut into parts; each part is a number into a codebook of 256 short vectors. Reading puts the parts
-together and sorts the words, which stand in alphabetical order, by their counts.
+Each vector is split into parts; each part is an index into a codebook of 256 short vectors. Reading puts the parts
+together and sorts the words, which are in alphabetical order, by their counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BLOCK = 4096
 _CENTROIDS = 256
 _SAMPLE = 16384
 _LARGEST_VOCABULARY = 1 << 30
-#: Bytes of a word with its count, more than any has.
+#: Bytes of a word with its count: a generous limit.
 _LONGEST_WORD = 4096
 
 
@@ -41,7 +41,7 @@ def read(request: Request) -> Content:
                 while piece := stream.read(1 << 20):
                     request.digest.update(piece)
         with tarfile.open(request.path, "r:") as archive:
-            # First what is not packed: it tells how many words there can be.
+            # The uncompressed member first: it limits the number of words.
             indexes, codes = _quantiser(request, _member(request, archive, "pq.bin"))
             vocabulary = _unpack(request, _member(request, archive, "vocab.bin"), len(indexes))
         words, counts = _vocabulary(request, vocabulary)
@@ -71,7 +71,7 @@ def read(request: Request) -> Content:
 def write(space: Space, path: Path, progress: Progress) -> None:
     """Write a navec `.tar`. Lossy: three numbers become one byte. Up to 254 words it is exact.
 
-    Codebooks come from k-means over a sample of 16,384 rows. Without counts, falling numbers keep the order.
+    Codebooks come from k-means over a sample of 16,384 rows. Without counts, descending numbers keep the order.
     """
     refuse_words(space.words, lambda w: not w or "\n" in w or w in _SPECIAL, path, "navec")
     counts = space.counts if space.counts is not None else np.arange(len(space), 0, -1)
@@ -101,12 +101,12 @@ def _member(request: Request, archive: tarfile.TarFile, name: str) -> bytes:
             file = archive.extractfile(member)
             data = file.read() if file else b""
             if len(data) != member.size:
-                request.damaged(f"{name} ends early, the archive was cut short")
+                request.damaged(f"{name} is truncated")
             return data
     raise FormatError(
         f"no {name} in this tar archive",
         where=str(request.path),
-        remedy="only navec's archives are read; unpack others first",
+        remedy="of tar archives only navec's can be read; unpack others first",
     )
 
 
@@ -114,7 +114,7 @@ def _unpack(request: Request, data: bytes, words: int) -> bytes:
     unpacker = zlib.decompressobj(wbits=31)
     text = unpacker.decompress(data, min(_LARGEST_VOCABULARY, 4096 + words * _LONGEST_WORD))
     if not unpacker.eof or unpacker.unused_data.strip(b"\0"):
-        request.damaged("vocab.bin is cut short, too large, or followed by other data")
+        request.damaged("vocab.bin is truncated, too large, or followed by other data")
     return text
 
 
@@ -134,7 +134,7 @@ def _quantiser(request: Request, data: bytes) -> tuple[npt.NDArray[np.uint8], Fl
     if not (dim and parts and dim % parts == 0 and 0 < centroids <= 256):
         request.damaged("damaged header of the quantiser")
     if len(data) != 16 + count * parts + 4 * centroids * dim:
-        request.damaged("the quantiser is not as long as its header says")
+        request.damaged("the quantiser's length does not match its header")
     indexes = np.frombuffer(data, dtype=np.uint8, count=count * parts, offset=16).reshape(count, parts)
     codes = np.frombuffer(data, dtype="<f4", offset=16 + count * parts).reshape(parts, centroids, dim // parts)
     if indexes.size and int(indexes.max()) >= centroids:
@@ -143,11 +143,11 @@ def _quantiser(request: Request, data: bytes) -> tuple[npt.NDArray[np.uint8], Fl
 
 
 def _quantise(matrix: FloatMatrix, progress: Progress, step: str) -> tuple[npt.NDArray[np.uint8], FloatMatrix]:
-    """Cut each row into parts of about three numbers and give each part the nearest of 256 centroids."""
+    """Split each row into parts of about three numbers and assign to each part the nearest of 256 centroids."""
     from scipy.cluster.vq import kmeans2, vq
 
     rows, dim = matrix.shape
-    # As in navec's own files: three numbers a part, if the dimension allows.
+    # As in navec's own files: three numbers per part, if the dimension allows.
     parts = dim // min((w for w in range(1, dim + 1) if dim % w == 0), key=lambda w: (abs(w - 3), w))
     width = dim // parts
     centroids = min(_CENTROIDS, rows)

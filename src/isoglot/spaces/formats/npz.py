@@ -24,8 +24,8 @@ def read(request: Request) -> Content:
         names = set(archive.namelist())
         for needed in ("words", "vectors"):
             if f"{needed}.npy" not in names:
-                held = ", ".join(sorted(name.removesuffix(".npy") for name in names)[:5])
-                request.fail(f"no array `{needed}` in it, only: {held}", remedy="see docs/formats.md for the layout")
+                present = ", ".join(sorted(name.removesuffix(".npy") for name in names)[:5])
+                request.fail(f"has no array `{needed}`, only: {present}", remedy="see docs/formats.md for the layout")
         request.progress(f"reading {request.path.name}", 0, 1)
         vectors = _member(request, archive, "vectors.npy")
         words = _member(request, archive, "words.npy")
@@ -33,15 +33,15 @@ def read(request: Request) -> Content:
         lang = str(_member(request, archive, "lang.npy")) if "lang.npy" in names else ""
         request.progress(f"reading {request.path.name}", 1, 1)
         if words.ndim != 1 or words.dtype.kind not in "US":
-            request.fail(f"`words` is no list of strings (shape {words.shape}, type {words.dtype})")
-        listed = [w.decode("utf-8") for w in words.tolist()] if words.dtype.kind == "S" else words.tolist()
-        for word in listed:
-            word.encode("utf-8")  # lone surrogates are no text
+            request.fail(f"`words` is not a list of strings (shape {words.shape}, type {words.dtype})")
+        texts = [w.decode("utf-8") for w in words.tolist()] if words.dtype.kind == "S" else words.tolist()
+        for word in texts:
+            word.encode("utf-8")  # raises on lone surrogates
         if counts is not None:
-            if counts.shape != (len(listed),) or counts.dtype.kind not in "iu":
-                request.fail(f"`counts` do not fit {len(listed):,} words (shape {counts.shape}, type {counts.dtype})")
+            if counts.shape != (len(texts),) or counts.dtype.kind not in "iu":
+                request.fail(f"`counts` do not fit {len(texts):,} words (shape {counts.shape}, type {counts.dtype})")
             counts = counts.astype(np.int64)
-        return clean(request, Content(listed, vectors, counts, lang=lang))
+        return clean(request, Content(texts, vectors, counts, lang=lang))
 
 
 def write(space: Space, path: Path, progress: Progress) -> None:
@@ -58,14 +58,14 @@ def write(space: Space, path: Path, progress: Progress) -> None:
 
 
 def check_npy_header(file: Any, size: int, path: Path) -> None:
-    """Read the header of a .npy stream of `size` bytes; refuse objects, and an array that is not all of the rest."""
+    """Read the header of a .npy stream of `size` bytes; refuse objects, and an array that does not fill the rest."""
     version = np.lib.format.read_magic(file)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # on odd headers, which it then reads or refuses
+        warnings.simplefilter("ignore")  # about odd headers, which it then reads or refuses
         shape, _, dtype = reader(file)
     if dtype.hasobject:
-        raise FormatError("an array of Python objects, which only a pickle could hold", where=str(path))
+        raise FormatError("an array of Python objects, which would have to be unpickled", where=str(path))
     size -= file.tell()
     if math.prod(shape) * dtype.itemsize != size:
         raise FormatError(f"an array of shape {shape} in {size:,} bytes", where=str(path), remedy="get it again")

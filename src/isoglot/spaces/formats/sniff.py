@@ -1,4 +1,4 @@
-"""Telling a file's format from its content. Names lie: `.bin` is three formats, error pages are saved as `.vec`."""
+"""Recognising a file's format by its content. Names lie: `.bin` is three formats, error pages are saved as `.vec`."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ _FOREIGN = {
 
 
 def sniff(path: Path) -> str:
-    """Name of the format, or an error that says what the file is instead."""
+    """The name of the format; raises an error that says what the file is otherwise."""
     if path.is_dir():
         if any((folder / "key2row").is_file() for folder in (path, path / "vocab")):
             return "spacy"
         raise InputError(
-            "is a folder, and not one of spaCy vectors (no key2row in it)",
+            "is a folder, but not one with spaCy vectors (it has no key2row)",
             where=str(path),
-            remedy="name the file of vectors in it",
+            remedy="give the file of vectors in it",
         )
     with ByteSource(path) as source:
         head = source.read(_HEAD)
@@ -63,7 +63,7 @@ def sniff(path: Path) -> str:
 
 
 def refuse_foreign(path: Path, head: bytes) -> None:
-    """Raise on content that is known to be something else than vectors."""
+    """Raise if the content is known to be something other than vectors."""
     if is_web_page(head):
         raise FormatError(
             "this is a web page, not vectors: the download failed and its error page was saved",
@@ -79,7 +79,7 @@ def refuse_foreign(path: Path, head: bytes) -> None:
     for magic, what in _FOREIGN.items():
         if head.startswith(magic):
             raise FormatError(
-                f"this is {what}, not vectors in a format we read",
+                f"this is {what}, not vectors in a known format",
                 where=str(path),
                 remedy="see docs/formats.md for the formats",
             )
@@ -101,13 +101,13 @@ def _text_or_binary(path: Path, head: bytes) -> str:
         sample = head[:4096]
         if sum(byte < 9 or 13 < byte < 32 for byte in sample) > len(sample) // 20:
             raise FormatError(
-                "binary data in no format we know", where=str(path), remedy="see docs/formats.md for the formats"
+                "binary data in an unknown format", where=str(path), remedy="see docs/formats.md for the formats"
             )
         return "text"
     lines = rest.split(b"\n")
     if any(_looks_like_row(line) for line in (lines[:20] if len(lines) > 1 else lines)):
         return "text"
-    # A word, a space, and bytes that are no text.
+    # A word, a space, and bytes that are not text.
     _, space, numbers = rest.partition(b" ")
     if space and len(numbers) >= min(4 * header[1], 4) and not _is_plain_text(numbers[: 4 * header[1]]):
         return "word2vec-binary"

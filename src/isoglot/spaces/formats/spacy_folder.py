@@ -1,7 +1,7 @@
 """Vectors inside a spaCy pipeline's folder: `vocab/vectors` (npy), `vocab/key2row` (msgpack), `vocab/strings.json`.
 
-Keys are 64-bit hashes of the words, which stand in strings.json in no useful order. Pruned tables let many keys
-share a row; only the first key of a row is the word whose vector it really is, so the others are left out.
+Keys are 64-bit hashes of the words, which strings.json lists in no useful order. In pruned tables many keys share a
+row; only the first key of a row is the word whose vector it really is, so the others are left out.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def read(request: Request) -> Content:
     folder = request.path if (request.path / "key2row").is_file() else request.path / "vocab"
     for name in ("vectors", "key2row", "strings.json"):
         if not (folder / name).is_file():
-            request.fail(f"no {name} in {folder.name}/", remedy="name the folder of a spaCy pipeline with vectors")
+            request.fail(f"no {name} in {folder.name}/", remedy="give the folder of a spaCy pipeline with vectors")
     with reading(folder / "vectors.cfg", "settings file"):
         if (folder / "vectors.cfg").is_file():
             mode = json.loads(read_whole(folder / "vectors.cfg")).get("mode", "default")
             if mode != "default":
-                request.fail(f"vectors of mode {mode!r}", remedy="only tables with one row per word are read")
+                request.fail(f"vectors of mode {mode!r}", remedy="only tables with one row per word can be read")
     with reading(folder / "vectors", "matrix"):
         with (folder / "vectors").open("rb") as file:
             check_npy_header(file, (folder / "vectors").stat().st_size, folder / "vectors")
@@ -47,21 +47,21 @@ def read(request: Request) -> Content:
     strings = _strings(folder / "strings.json")
     request.progress(f"reading {request.path.name}", 2, 3)
     names = dict(zip(hash_strings(strings).tolist(), strings, strict=True))
-    found: list[tuple[int, str]] = []
+    entries: list[tuple[int, str]] = []
     for row, key in sorted(owners.items()):
         word = names.get(key)
         if word is None:
             request.report.add("key without a string", "dropped", f"{folder / 'key2row'}, row {row}")
         elif not word.strip():
-            request.report.add("word of white space", "dropped", f"{folder / 'key2row'}, row {row}")
+            request.report.add("word of only white space", "dropped", f"{folder / 'key2row'}, row {row}")
         else:
-            found.append((row, word))
-        if request.full(len(found)):
+            entries.append((row, word))
+        if request.full(len(entries)):
             break
-    rows = [row for row, _ in found]
+    rows = [row for row, _ in entries]
     matrix = vectors[: len(rows)] if rows == list(range(len(rows))) else vectors[rows]
     request.progress(f"reading {request.path.name}", 3, 3)
-    return clean(request, Content([word for _, word in found], matrix, lang=_language(folder)))
+    return clean(request, Content([word for _, word in entries], matrix, lang=_language(folder)))
 
 
 def write(space: Space, path: Path, progress: Progress) -> None:
@@ -120,10 +120,10 @@ def _owners(path: Path, rows: int) -> dict[int, int]:
 
 def _strings(path: Path) -> list[str]:
     with reading(path, "list of strings"):
-        listed = json.loads(read_whole(path))
-        if not isinstance(listed, list):
-            raise ValueError("no list")
-        return [text for text in listed if type(text) is str and _is_text(text)]
+        strings = json.loads(read_whole(path))
+        if not isinstance(strings, list):
+            raise ValueError("not a list")
+        return [text for text in strings if type(text) is str and _is_text(text)]
 
 
 def _is_text(text: str) -> bool:

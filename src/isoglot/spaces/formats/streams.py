@@ -20,16 +20,16 @@ from isoglot.progress import Progress, silent
 #: Suffix and first bytes of each compression we read and write.
 COMPRESSIONS = {".gz": b"\x1f\x8b\x08", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd", ".bz2": b"BZh"}
 
-# Decompressors give out all that a piece of input holds. The stronger the compression, the smaller the piece:
-# this bounds what a hostile file can make them allocate at once to some 200 MB.
+# Decompressors return everything that a piece of input unpacks to. The stronger the compression, the smaller the
+# piece: this limits what a hostile file can make them allocate at once to some 200 MB.
 _PIECE = {".gz": 1 << 17, ".xz": 1 << 14, ".zst": 1 << 13, ".bz2": 1 << 12}
 _LZMA_MEMORY = 1 << 29
-# A few kilobytes can unpack to gigabytes of empty lines, and hours of reading. Below this size nobody minds.
+# A few kilobytes can unpack to gigabytes of empty lines, and hours of reading. Below this size it does not matter.
 _SUSPICIOUS = 1 << 24
 _LARGEST_RATIO = 500
 _BLOCK = 1 << 21
 _MAGIC = 8
-#: Of text and of text vectors, in bytes; a longer line is an error.
+#: The longest line of text or of text vectors, in bytes.
 LONGEST_LINE = 1 << 25
 
 
@@ -61,7 +61,7 @@ class ByteSource:
             raise InputError(f"cannot be read ({error.strerror})", where=str(path)) from error
         self.compression = compression_of(bytes(self._head))
         self._decompressor = self._new_decompressor() if self.compression else None
-        self._fresh = True
+        self._at_start = True
         self._unused = b""
         self._unpacked = 0
         self._ready = memoryview(b"")
@@ -73,7 +73,7 @@ class ByteSource:
         self._file.close()
 
     def readinto(self, view: memoryview) -> int:
-        """Fill `view` as far as the content goes; less than all of it means the end is reached."""
+        """Fill `view` and return the number of bytes; fewer than its length means the end of the file."""
         filled = 0
         while filled < len(view):
             if self.compression is None:
@@ -90,7 +90,7 @@ class ByteSource:
         return filled
 
     def read(self, size: int) -> bytes:
-        """At most `size` bytes; grows as it reads, so that a false size allocates nothing."""
+        """At most `size` bytes; the buffer grows while reading, so that a wrong size allocates nothing."""
         data = bytearray()
         while len(data) < size:
             piece = bytearray(min(size - len(data), 1 << 20))
@@ -133,20 +133,20 @@ class ByteSource:
                 # Files may hold several compressed streams in a row.
                 self._unused = decompressor.unused_data
                 decompressor = self._decompressor = self._new_decompressor()
-                self._fresh = True
+                self._at_start = True
             data = self._unused or self._raw_piece()
             self._unused = b""
             if not data:
-                if self._fresh:
+                if self._at_start:
                     return b""
                 raise FormatError(
-                    f"the {self.compression[1:]} file ends early, it was cut short",
+                    f"the {self.compression[1:]} file is truncated",
                     where=str(self.path),
                     remedy="get the file again",
                 )
-            if self._fresh and not data.strip(b"\0"):
+            if self._at_start and not data.strip(b"\0"):
                 continue  # padding after the last stream
-            self._fresh = False
+            self._at_start = False
             try:
                 content = decompressor.decompress(data)
             except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError, ValueError, MemoryError) as e:
@@ -157,7 +157,7 @@ class ByteSource:
             packed = self._done - len(decompressor.unused_data)
             if self._unpacked > max(_SUSPICIOUS, _LARGEST_RATIO * packed):
                 raise FormatError(
-                    f"unpacks to more than {_LARGEST_RATIO} times its size, as neither text nor vectors do",
+                    f"unpacks to more than {_LARGEST_RATIO} times its size, which text and vectors never do",
                     where=str(self.path),
                     remedy="get the file again, or unpack it yourself",
                 )
@@ -183,7 +183,7 @@ class ByteSource:
 
 
 def line_blocks(source: ByteSource) -> Iterator[tuple[bytearray, int, bool]]:
-    """Blocks `(buffer, end, cut)` of whole lines: `buffer[:end]` ends with a newline, `cut` if we had to add it.
+    """Blocks `(buffer, end, cut)` of whole lines: `buffer[:end]` ends with a newline, `cut` says that we had to add it.
 
     Two buffers take turns, so that one can be filled while the other is parsed.
     """
@@ -226,7 +226,7 @@ def line_blocks(source: ByteSource) -> Iterator[tuple[bytearray, int, bool]]:
 
 @contextlib.contextmanager
 def open_for_writing(path: Path, suffix: str) -> Iterator[IO[bytes]]:
-    """Write bytes to `path`, compressed as `suffix` (".gz", ...) asks; plain for any other suffix."""
+    """Write bytes to `path`, compressed according to `suffix` (".gz", ...), uncompressed for any other suffix."""
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(path.open("wb"))
         match suffix:

@@ -1,8 +1,8 @@
 """Vectors as text: a word and its numbers on each line (word2vec, fastText `.vec`, GloVe).
 
 The file is read in blocks and parsed by compiled loops (`text_kernels`), so memory holds one block beside the
-matrix. Lines that the loops leave alone come here, where dirt is repaired, counted or refused; the rules stand in
-docs/formats.md. Numbers are bit-equal to `numpy.float32(float(token))`.
+matrix. Lines that the loops skip are handled here: repaired, counted or refused by the rules in docs/formats.md.
+Numbers are bit-equal to `numpy.float32(float(token))`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def write(space: Space, path: Path, progress: Progress) -> None:
 
 
 def write_glove(space: Space, path: Path, progress: Progress) -> None:
-    """The same without header, as GloVe writes it."""
+    """The same without a header, as GloVe writes it."""
     _write(space, path, progress, b"")
 
 
@@ -86,7 +86,7 @@ def parse_row(line: bytes, dim: int) -> tuple[bytes, FloatMatrix] | str:
 
 @dataclasses.dataclass
 class _Piece:
-    """Some whole lines: what the kernel made of `buffer[begin:end]`."""
+    """Some whole lines of `buffer`, as parsed by the kernel."""
 
     buffer: bytearray
     lines: int
@@ -106,7 +106,7 @@ class _TextReader:
         self.words: list[str] = []
         self.seen: set[str] = set()
         self.line = 0  # lines consumed so far
-        self.met = 0  # rows met so far, good or bad
+        self.rows = 0  # rows so far, good or bad
         self.header: tuple[int, int] | None = None
         self.dim = 0
         self.sink: RowSink | None = None
@@ -132,17 +132,17 @@ class _TextReader:
                 self._consume(piece)
                 if request.full(len(self.words)):
                     if ahead:
-                        ahead.exception()  # wait; damage further on is of no concern
+                        ahead.exception()  # wait for it; damage further on does not matter
                     return self.words
             chunk = ahead.result() if ahead else fetch()
             begin = 0
         request.complete = True
-        self.bad.check(self.met)
+        self.bad.check(self.rows)
         if not self.words:
             request.fail("no vectors found", line=self.line, remedy="the file ends after its header: get it again")
-        if self.header and self.header[0] != self.met:
+        if self.header and self.header[0] != self.rows:
             request.report.add(
-                f"header announces {self.header[0]:,} words, the file has {self.met:,}", "ignored", request.where(1)
+                f"header says {self.header[0]:,} words, the file has {self.rows:,}", "ignored", request.where(1)
             )
         return self.words
 
@@ -162,7 +162,7 @@ class _TextReader:
         header = parse_header(lines[0])
         rows = lines[1:] if header else lines
         if header and not rows:
-            request.fail("a header and no vectors", line=1, remedy="get the file again")
+            request.fail("a header but no vectors", line=1, remedy="get the file again")
         if header and header[1] <= _LARGEST_DIM and 2 * _fitting(rows, header[1]) >= len(rows):
             dim = header[1]
         else:
@@ -176,7 +176,7 @@ class _TextReader:
         if header:
             if header[1] != dim:
                 request.report.add(
-                    f"header announces {header[1]} dimensions, lines have {dim}", "header ignored", request.where(1)
+                    f"header says {header[1]} dimensions, lines have {dim}", "header ignored", request.where(1)
                 )
             self.header = header
             self.line += 1
@@ -186,19 +186,19 @@ class _TextReader:
         return begin
 
     def _expected_rows(self, line_length: float) -> int:
-        """Never by the header alone: it may announce anything."""
+        """An estimate, never from the header alone, which may be wrong."""
         size = self.source.size * (4 if self.source.compression else 1)
         possible = size // (2 * self.dim + 1) + 1
-        wanted = self.header[0] if self.header else int(size / line_length * 1.05) + 64
-        return min(wanted, possible, self.request.limit or possible)
+        estimate = self.header[0] if self.header else int(size / line_length * 1.05) + 64
+        return min(estimate, possible, self.request.limit or possible)
 
     def _without_cut_line(self, buffer: bytearray, begin: int, end: int) -> int:
-        """The last line has no line end. If rows are missing too, the file was cut inside that line."""
-        if self.header is None or self.met + buffer.count(b"\n", begin, end) >= self.header[0]:
+        """The last line has no line end. If rows are missing too, the file was cut off inside that line."""
+        if self.header is None or self.rows + buffer.count(b"\n", begin, end) >= self.header[0]:
             return end
         start = buffer.rfind(b"\n", begin, end - 1) + 1
         self.bad.drop("last line is cut off", self.request.where(self.line + buffer.count(b"\n", begin, end)))
-        self.met += 1
+        self.rows += 1
         return max(start, begin)
 
     def _parse(self, buffer: bytearray, begin: int, end: int) -> Iterator[_Piece]:
@@ -215,7 +215,7 @@ class _TextReader:
 
         view = np.frombuffer(buffer, dtype=np.uint8)
         lines = int(np.count_nonzero(view[begin:end] == 10))
-        # A good line has at least a letter, and a separator and a digit a number.
+        # A good line has at least one letter, and a separator and a digit per number.
         rows = np.empty((min(lines, (end - begin) // (2 * self.dim + 2) + 1), self.dim), dtype=np.float32)
         starts, ends = np.empty(lines, dtype=np.int32), np.empty(lines, dtype=np.int32)
         status = np.empty(lines, dtype=np.uint8)
@@ -240,18 +240,18 @@ class _TextReader:
             first = self.line + int(np.argmax(piece.status == 2)) + 1
             request.report.add("empty line", "skipped", request.where(first), blank)
         self.line += piece.lines
-        self.met += piece.lines - blank
-        self.bad.check(self.met)
+        self.rows += piece.lines - blank
+        self.bad.check(self.rows)
         new = set(words)
         if len(new) < len(words) or not self.seen.isdisjoint(new):
-            kept = []
+            first_rows = []
             for i, word in enumerate(words):
                 if word in self.seen:
                     request.report.add("duplicate word", "dropped", request.where(int(numbers[i])))
                 else:
                     self.seen.add(word)
-                    kept.append(i)
-            words, rows = [words[i] for i in kept], rows[kept]
+                    first_rows.append(i)
+            words, rows = [words[i] for i in first_rows], rows[first_rows]
         else:
             self.seen |= new
         if request.limit is not None:
@@ -264,29 +264,29 @@ class _TextReader:
     def _with_irregular(
         self, piece: _Piece, words: list[str], rows: FloatMatrix, good: Any
     ) -> tuple[list[str], FloatMatrix, Any]:
-        """Parse the lines that the kernel left, and put what can be used in its place among the others."""
+        """Parse the lines that the kernel skipped, and insert the usable ones at their places."""
         request = self.request
-        found: list[tuple[int, bytes, FloatMatrix]] = []
+        parsed: list[tuple[int, bytes, FloatMatrix]] = []
         for line in np.flatnonzero(piece.status == 1).tolist():
             row = parse_row(bytes(piece.buffer[piece.starts[line] : piece.ends[line]]), self.dim)
             if isinstance(row, str):
                 self.bad.drop(row, request.where(self.line + line + 1))
-                self.bad.check(self.met + line + 1)
+                self.bad.check(self.rows + line + 1)
             else:
-                found.append((line, *row))
-        if not found:
+                parsed.append((line, *row))
+        if not parsed:
             return words, rows, good + (self.line + 1)
-        lines = np.array([line for line, _, _ in found])
+        lines = np.array([line for line, _, _ in parsed])
         decoded = decode_words(
-            request, [word for _, word, _ in found], lambda i: request.where(self.line + found[i][0] + 1)
+            request, [word for _, word, _ in parsed], lambda i: request.where(self.line + parsed[i][0] + 1)
         )
         spaced = [i for i, word in enumerate(decoded) if " " in word or "\t" in word]
         if spaced:
-            first = request.where(self.line + found[spaced[0]][0] + 1)
+            first = request.where(self.line + parsed[spaced[0]][0] + 1)
             request.report.add("word with spaces", "kept whole", first, len(spaced))
         order = np.argsort(np.concatenate([good, lines]), kind="stable")
         both = words + decoded
-        merged = np.concatenate([rows, np.stack([row for _, _, row in found])])[order]
+        merged = np.concatenate([rows, np.stack([row for _, _, row in parsed])])[order]
         return [both[i] for i in order], merged, np.sort(np.concatenate([good, lines])) + (self.line + 1)
 
 
@@ -295,11 +295,11 @@ def _fitting(lines: list[bytes], dim: int) -> int:
 
 
 def _common_dimension(lines: list[bytes]) -> int:
-    """How many numbers most lines hold after a word without spaces; 0 if no line is like that."""
+    """How many numbers most lines hold after a word without spaces; 0 if there is no such line."""
     by_numbers: dict[int, list[bytes]] = {}
     for line in lines:
         by_numbers.setdefault(len(line.split()) - 1, []).append(line)
-    fits = {dim: _fitting(found, dim) for dim, found in by_numbers.items() if 0 < dim <= _LARGEST_DIM}
+    fits = {dim: _fitting(group, dim) for dim, group in by_numbers.items() if 0 < dim <= _LARGEST_DIM}
     best = max(fits, key=lambda dim: fits[dim], default=0)
     return best if fits.get(best) else 0
 
@@ -307,7 +307,7 @@ def _common_dimension(lines: list[bytes]) -> int:
 def _unwritable(word: str) -> bool:
     if not word or "\n" in word or word != word.strip(_SEPARATORS):
         return True
-    parts = word.encode("utf-8").split()  # by bytes, as it is read
+    parts = word.encode("utf-8").split()  # bytes, as in reading
     return len(parts) > 1 and _COMPONENT.match(parts[-1]) is not None
 
 

@@ -30,19 +30,19 @@ def read(request: Request) -> Content:
         header = parse_header(bytes(buffer[: max(line_end, 0)]))
         if header is None:
             request.fail("no word2vec header (number of words and dimension)", line=1)
-        announced, dim = header
+        total, dim = header
         width = 4 * dim
         if width > _LONGEST_VECTOR:
-            request.fail(f"the header announces {dim:,} dimensions", line=1, remedy="the file is damaged")
-        wanted = min(announced, request.limit or announced)
+            request.fail(f"the header says {dim:,} dimensions", line=1, remedy="the file is damaged")
+        needed = min(total, request.limit or total)
         words: list[bytes] = []
-        # The size of the file, not the header, says how much may be there.
-        sink = MemorySink(dim, min(wanted, source.size * (4 if source.compression else 1) // width + 1))
+        # Limited by the size of the file: the header may be wrong.
+        sink = MemorySink(dim, min(needed, source.size * (4 if source.compression else 1) // width + 1))
         position = line_end + 1
         finished = False
-        while len(words) < wanted:
+        while len(words) < needed:
             rows = []
-            while len(words) < wanted:
+            while len(words) < needed:
                 while buffer[position : position + 1] == b"\n":
                     position += 1
                 space = buffer.find(b" ", position, position + _LONGEST_WORD)
@@ -53,19 +53,19 @@ def read(request: Request) -> Content:
                 position = space + 1 + width
             if rows:
                 sink.append(np.stack(rows))
-            if len(words) == wanted:
+            if len(words) == needed:
                 break
             left = len(buffer) - position
             if left > _LONGEST_WORD and buffer.find(b" ", position, position + _LONGEST_WORD) < 0:
                 request.damaged(f"no word found after {len(words):,} vectors")
             if finished:
-                request.damaged(f"the file ends after {len(words):,} of {announced:,} vectors")
+                request.damaged(f"the file ends after {len(words):,} of {total:,} vectors")
             more = source.read(max(_CHUNK, width))
             finished = not more
             buffer = buffer[position:] + more
             position = 0
-        if wanted == announced and (bytes(buffer[position:]).strip(b"\n\0") or source.read(1)):
-            request.report.add(f"data after the {announced:,} words of the header", "ignored", request.where())
+        if needed == total and (bytes(buffer[position:]).strip(b"\n\0") or source.read(1)):
+            request.report.add(f"data after the {total:,} words of the header", "ignored", request.where())
     decoded = decode_words(request, words, lambda i: f"{request.path}, word {i + 1}")
     return clean(request, Content(decoded, sink.finish()))
 
