@@ -76,8 +76,8 @@ def test_the_contributors_example_is_a_working_method(monkeypatch):
 
 
 @pytest.mark.parametrize("name", sorted(methods()))
-def test_the_readme_lists_every_method(name):
-    assert f"`{name}`" in (ROOT / "README.md").read_text("utf-8")
+def test_the_page_of_methods_lists_every_method(name):
+    assert f"`{name}`" in (ROOT / "docs" / "methods.md").read_text("utf-8")
 
 
 def test_links_between_pages_lead_somewhere():

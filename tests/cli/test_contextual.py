@@ -86,7 +86,7 @@ def lines_of(path):
 
 def test_extract_writes_the_pairs_of_given_links(run, here, tiny, parallel):
     done = run(
-        "contextual", "extract", "north.txt", "south.txt", "-e", "E", "-o", "pairs", "--links", "links.pharaoh",
+        "encoder", "extract", "north.txt", "south.txt", "-e", "E", "-o", "pairs", "--links", "links.pharaoh",
         "--base", 0, "--segmenter", "spaces", *LANGUAGES,
     )  # fmt: skip
     assert "x 64 from 400 sentences, written to pairs" in done.stderr
@@ -105,7 +105,7 @@ def test_extract_json_limit_layer_cache_and_blank_lines(run, here):
         lines = lines_of(here / f"{name}.txt")[:9]
         (here / f"some.{name}").write_text("\n".join(["" if name == "north" else "x", *lines]) + "\n", "utf-8")
     done = run(
-        "contextual", "extract", "some.north", "some.south", "-e", "E", "-o", "pairs", "--limit", 6, "--layer", "0,-1",
+        "encoder", "extract", "some.north", "some.south", "-e", "E", "-o", "pairs", "--limit", 6, "--layer", "0,-1",
         "--pooling", "first", "--word-method", "match", "--word-set", "null=-1", "--segmenter", "spaces",
         "--cache", "kept", "--json",
     )  # fmt: skip
@@ -123,7 +123,7 @@ def test_extract_json_limit_layer_cache_and_blank_lines(run, here):
 def aligned(data, tiny_folder, tmp_path_factory):
     """An aligned encoder made by the program."""
     folder = tmp_path_factory.mktemp("aligned") / "out"
-    command = ["contextual", "align", data / "north.txt", data / "south.txt", "-e", tiny_folder, "-o", folder]
+    command = ["encoder", "align", data / "north.txt", data / "south.txt", "-e", tiny_folder, "-o", folder]
     done = CliRunner().invoke(app, [*map(str, command), *LANGUAGES, "--held-out", "50", "--json"])
     assert done.exit_code == 0, (done.output, done.exception)
     return folder, json.loads(done.stdout)
@@ -161,7 +161,7 @@ def test_the_folder_gives_the_same_retrieval_everywhere(aligned, run, here, data
 
 def test_align_on_words_with_a_map_a_layer(run, here):
     done = run(
-        "contextual", "align", "north.txt", "south.txt", "-e", "E", "-o", "out", "--level", "word", "--layer", "last2",
+        "encoder", "align", "north.txt", "south.txt", "-e", "E", "-o", "out", "--level", "word", "--layer", "last2",
         "--per-layer", "--links", "links.pharaoh", "--base", 0, "--segmenter", "spaces", *LANGUAGES, "--held-out", 100,
     )  # fmt: skip
     assert "north and south as they come: sentences found" in done.stdout
@@ -173,14 +173,14 @@ def test_align_on_words_with_a_map_a_layer(run, here):
 
 def test_align_without_a_test_by_an_iterative_method(run, here):
     done = run(
-        "contextual", "align", "north.txt", "south.txt", "-e", "E", "-o", "out", "-m", "rcsls", "--set", "iterations=2",
+        "encoder", "align", "north.txt", "south.txt", "-e", "E", "-o", "out", "-m", "rcsls", "--set", "iterations=2",
         "--held-out", 0, "--limit", 100, "--normalise", "unit", "--seed", 3,
     )  # fmt: skip
     assert "no figure: all lines were used for learning" in done.stderr
     found = AlignedEncoder.load(here / "out")
     assert (found.languages, found.info["pairs"], found.info["method"]) == (("src", "tgt"), 100, "rcsls")
     assert not list(here.glob(".*"))
-    again = run("contextual", "align", "north.txt", "south.txt", "-e", "E", "-o", "out", "--limit", 80)
+    again = run("encoder", "align", "north.txt", "south.txt", "-e", "E", "-o", "out", "--limit", 80)
     assert "written to out" in again.stderr
 
 
@@ -260,7 +260,7 @@ def test_evaluate_tatoeba(run, here, tiny, data):
 
 def test_evaluate_cbli(run, here):
     run(
-        "contextual", "extract", "north.txt", "south.txt", "-e", "E", "-o", "pairs", "--links", "links.pharaoh",
+        "encoder", "extract", "north.txt", "south.txt", "-e", "E", "-o", "pairs", "--links", "links.pharaoh",
         "--base", 0, "--segmenter", "spaces", "--limit", 150, *LANGUAGES,
     )  # fmt: skip
     plain = json.loads(run("evaluate", "cbli", "pairs", "--limit", 300, "--json").stdout)["results"]
@@ -275,8 +275,8 @@ def test_evaluate_cbli(run, here):
 
 def test_evaluate_cbli_with_a_saved_alignment(run, here):
     common = ("north.txt", "south.txt", "-e", "E", "--links", "links.pharaoh", "--base", 0, "--segmenter", "spaces")
-    run("contextual", "align", *common, "--level", "word", "-o", "out", *LANGUAGES)
-    run("contextual", "extract", *common, "-o", "pairs", "--limit", 50, *LANGUAGES)
+    run("encoder", "align", *common, "--level", "word", "-o", "out", *LANGUAGES)
+    run("encoder", "extract", *common, "-o", "pairs", "--limit", 50, *LANGUAGES)
     done = run("evaluate", "cbli", "pairs", "-a", "out/alignments/0", "--json")
     assert json.loads(done.stdout)["results"][0]["value"] > 0.5
 
@@ -343,13 +343,13 @@ def test_strange_text_simply_works(run, here):
         done = run("wordalign", "a.txt", "b.txt", "-e", "E", "--segmenter", segmenter)
         assert len(done.stdout.splitlines()) == 24
         record = json.loads(
-            run("contextual", "extract", "a.txt", "b.txt", "-e", "E", "-o", "pairs", "--segmenter", segmenter,
+            run("encoder", "extract", "a.txt", "b.txt", "-e", "E", "-o", "pairs", "--segmenter", segmenter,
                 "--json").stdout
         )  # fmt: skip
         assert record["sentences"] >= 23
     words = {parse_occurrence(name).word for name in ContextualPairs.load(here / "pairs").src.words}
     assert words & {"漢字", "العربية", "ελλ"}
-    run("contextual", "align", "a.txt", "b.txt", "-e", "E", "-o", "out", "--level", "word")
+    run("encoder", "align", "a.txt", "b.txt", "-e", "E", "-o", "out", "--level", "word")
 
 
 def test_a_line_of_ten_thousand_words_simply_works(run, fail, here):
@@ -361,7 +361,7 @@ def test_a_line_of_ten_thousand_words_simply_works(run, fail, here):
     assert len(first.split()) > 100
     assert second
     record = json.loads(
-        run("contextual", "align", "long.north", "long.south", "-e", "E", "-o", "out", "--held-out", 1, "-m",
+        run("encoder", "align", "long.north", "long.south", "-e", "E", "-o", "out", "--held-out", 1, "-m",
             "identity", "--json").stdout
     )  # fmt: skip
     assert record["after"][0]["n"] == 1
@@ -371,8 +371,8 @@ def test_a_line_of_ten_thousand_words_simply_works(run, fail, here):
 
 
 BOTH = ("north.txt", "south.txt")
-EXTRACT = ("contextual", "extract", *BOTH, "-e", "E", "-o", "out")
-ALIGN = ("contextual", "align", *BOTH, "-e", "E", "-o", "out")
+EXTRACT = ("encoder", "extract", *BOTH, "-e", "E", "-o", "out")
+ALIGN = ("encoder", "align", *BOTH, "-e", "E", "-o", "out")
 WORDALIGN = ("wordalign", *BOTH, "-e", "E", "-o", "out")
 TATOEBA = ("evaluate", "tatoeba", *BOTH, "-e", "E")
 
@@ -497,7 +497,7 @@ def test_bad_gold_folders_are_one_line(fail, here, gold_folder, parallel):
 
 @pytest.mark.parametrize(
     "command",
-    [["contextual", "extract"], ["contextual", "align"], ["wordalign"], ["evaluate", "tatoeba"], ["evaluate", "cbli"],
+    [["encoder", "extract"], ["encoder", "align"], ["wordalign"], ["evaluate", "tatoeba"], ["evaluate", "cbli"],
      ["evaluate", "word-alignment"], ["evaluate", "rfeval"], ["reproduce", "contextual"],
      ["reproduce", "word-alignment"], ["reproduce", "rfeval"]],
     ids=" ".join,
@@ -515,6 +515,6 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(run, here, command):
 
 
 def test_an_aligned_folder_takes_no_other_layer(run, fail):
-    run("contextual", "align", "north.txt", "south.txt", *LANGUAGES, "--encoder", "E", "-o", "aligned")
+    run("encoder", "align", "north.txt", "south.txt", *LANGUAGES, "--encoder", "E", "-o", "aligned")
     said = fail("evaluate", "tatoeba", "test.north", "test.south", *LANGUAGES, "--encoder", "aligned", "--layer", "1")
     assert "--layer has no effect with the aligned encoder" in said

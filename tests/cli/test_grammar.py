@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
+import importlib
+import re
+from pathlib import Path
 
 import pytest
 
-from isoglot.cli.grammar import Command, Parameter, commands
+from isoglot.assignments import value_of
+from isoglot.cli.grammar import Command, Parameter, commands, table
 
 COMMANDS = commands()
 NAMES = [command.name for command in COMMANDS]
@@ -76,3 +81,30 @@ def test_commands_by_what_people_do():
         "Papers": ["reproduce"],
         "Data": ["data"],
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "group"),
+    [
+        ("vectors train", "isoglot.wordvectors:Training", ""),
+        ("joint train", "isoglot.wordvectors:Training", "vectors."),
+        ("text", "isoglot.text:TextSettings", ""),
+        ("simulate", "isoglot.cli.simulate:_Shape", ""),
+    ],
+)
+def test_the_help_lists_settings_with_their_defaults(name, place, group):
+    module, _, kind = place.partition(":")
+    fields = dataclasses.fields(getattr(importlib.import_module(module), kind))
+    (text,) = (command.help for command in COMMANDS if command.name == name)
+    text = text.partition("Settings for --set:")[2].partition("Examples:")[0]
+    listed = dict(re.findall(rf"(?<![\w.]){re.escape(group)}(\w+)=([\w.-]+)", text))
+    defaults = {field.name: (field.default, field.type) for field in fields}
+    assert len(listed) >= 3
+    for key, value in listed.items():
+        default, type_ = defaults[key]
+        assert value_of(key, value, str(type_)) == default, key
+
+
+def test_the_page_of_the_grammar_is_up_to_date():
+    page = Path(__file__).parents[2] / "docs" / "grammar.md"
+    assert page.read_text("utf-8") == table(), "run: python -m isoglot.cli.grammar > docs/grammar.md"

@@ -44,7 +44,7 @@ def test_two_texts_become_a_dictionary(isoglot, texts, trained):
     assert not (texts / "out.work").exists()
     answer = isoglot("translate", "out", found[0][0], "--json", cwd=texts)
     assert json.loads(answer.stdout)[0]["known"]
-    checked = isoglot("evaluate", "bli", "out", "-l", "north-south.tsv", "--identical", "remove", cwd=texts)
+    checked = isoglot("evaluate", "bli", "out", "--test", "north-south.tsv", "--without-identical", cwd=texts)
     assert checked.returncode == 0, checked.stderr
 
 
@@ -108,6 +108,7 @@ def test_ablate_prints_every_step(isoglot, texts):
     for name in ("separate + alignment", "joint + reallocation", "joint + refinement, no reallocation", "full"):
         assert name in done.stdout
     assert "full: " in done.stderr
+    assert max(map(len, done.stdout.splitlines())) <= 80
     record = json.loads((texts / "steps" / "ablation.json").read_text("utf-8"))
     assert record["gamma"] == 0.8
     assert (texts / "steps" / "report.html").exists()

@@ -133,3 +133,16 @@ def test_help_has_examples(isoglot):
     done = isoglot("text", "--help")
     assert done.returncode == 0
     assert "isoglot text en=raw.en.txt.gz fr=raw.fr.txt" in done.stdout.split("Examples")[1]
+
+
+def test_tables_fit_a_narrow_terminal(command, texts, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    (texts / "bad.txt").write_text("\n".join([*FRENCH, "x" * 90, "12 34 56", "oui", "", FRENCH[0]]), "utf-8")
+    code, output, errors = command("text", "raw.en.txt.gz", "fr=bad.txt", cwd=texts)
+    assert code == 0, errors
+    assert "few letters" in output
+    assert max(map(len, output.splitlines())) <= 80
+    rows = [line for line in output.splitlines() if line.startswith("│ fr ")]
+    assert rows[0].split()[3] == "35"
+    code, output, errors = command("text", "raw.en.txt.gz", "fr=bad.txt", "--csv", cwd=texts)
+    assert "fr,35,35,30" in output

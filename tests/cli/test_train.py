@@ -1,4 +1,4 @@
-"""`isoglot train` for encoders: by recipe, by options, tried dry, stopped, and mistyped."""
+"""`isoglot encoder finetune` for encoders: by recipe, by options, tried dry, stopped, and mistyped."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def options(here, tiny_folder):
     """Of a short run."""
     settings = ("steps=4", "batch=6", "accumulation=1", "segmenter=spaces", "evaluate_every=2", "learning-rate=1e-3")
     return [
-        *("--encoder", tiny_folder, "--preset", "wordot", "--target", "south", "--parallel", "north=both.tsv"),
+        *("--encoder", tiny_folder, "--preset", "wordot", "--pivot", "south", "--parallel", "north=both.tsv"),
         *("--limit", 60, "--held-out", 20, "--device", "cpu", "-o", "out"),
         *(part for one in settings for part in ("--set", one)),
     ]
@@ -56,7 +56,7 @@ def test_options_train_an_encoder(command, options, here):
     # The same command again has nothing left to do.
     code, again, errors = command("train", *options)
     assert (code, again) == (0, output)
-    assert "note: resumes after step 4 of 4" in errors
+    assert "note: resuming after step 4 of 4" in errors
 
 
 def test_a_recipe_trains_and_options_go_before(command, here, tiny_folder):
@@ -106,11 +106,11 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
         patch.setattr(TrainingView, "show", interrupt)
         code, output, errors = command("train", *options)
     assert (code, output) == (130, "")
-    assert errors.splitlines()[-1] == "isoglot: stopped after step 2 of 4; resume with: isoglot train resume out"
-    code, output, errors = command("train", "resume", "out", "--json", "--device", "cpu")
+    assert errors.splitlines()[-1] == "isoglot: stopped after step 2 of 4; resume with: isoglot encoder resume out"
+    code, output, errors = command("encoder", "resume", "out", "--json", "--device", "cpu")
     assert code == 0
     assert json.loads(output)["steps"] == 4
-    assert "note: resumes after step 2 of 4" in errors
+    assert "note: resuming after step 2 of 4" in errors
 
 
 @pytest.mark.parametrize(
@@ -121,9 +121,9 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
         (["--set", "batch"], "--set: a setting must be key=value, not 'batch'"),
         (["--set", "batch=many"], "--set: batch is given twice"),
         (["--set", "blocks=many"], "blocks takes a whole number, not 'many'"),
-        (["--set", "freeze=9"], "freeze: cannot freeze '9' of an encoder with 3 layers; write it as embeddings,1-3"),
+        (["--set", "freeze=9"], "freeze: cannot freeze '9' of an encoder with 3 layers; write it like embeddings,1-3"),
         (["--set", "precision=fp8"], "precision: unknown precision 'fp8'; choose one of: no, bf16, fp16"),
-        (["--objectives", "word_ot"], "the command: a recipe has either a preset or objectives; presets: "),
+        (["--objectives", "word_ot"], "the command: a recipe needs either a preset or objectives, not both; presets: "),
         (["--parallel", "both.tsv"], "--parallel: must be LANGUAGE=TEXT, not 'both.tsv'"),
         (["--parallel", "north=north.txt,south.txt"], "--parallel: north is given twice; put both texts into one file"),
         (["--parallel", "east=missing.txt,south.txt"], "missing.txt: "),
@@ -134,7 +134,7 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
         (["--epochs", "2"], "--epochs has no effect with --set steps; leave it out"),
         (["--device", "tpu9"], "this machine has no device 'tpu9'; set "),
         (["-o", "both.tsv"], "both.tsv: is a file, not a folder; choose another output path"),
-        (["-o", "."], ".: this folder holds other things and will not be overwritten; choose another output path"),
+        (["-o", "."], ".: this folder holds other files and will not be overwritten; choose another output path"),
         (["missing.toml"], "missing.toml: cannot be read: No such file or directory"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -162,8 +162,8 @@ def test_what_is_missing_is_named(command, options, missing):
 def test_help_shows_both_ways(command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
     for given, expected in (
-        (["--help"], ["isoglot train news.fr.txt -o fr.vec", "isoglot train resume de-en", "vectors", "encoder"]),
-        ([], ["isoglot train news.fr.txt -o fr.vec"]),
+        (["--help"], ["isoglot encoder finetune news.fr.txt -o fr.vec", "isoglot encoder resume de-en", "vectors", "encoder"]),
+        ([], ["isoglot encoder finetune news.fr.txt -o fr.vec"]),
         (["encoder", "--help"], ["[RECIPE.toml]", "--preset", "--objectives", "--parallel", "--dry-run", "torchrun"]),
         (["vectors", "--help"], ["TEXT", "--dim"]),
         (["resume", "--help"], ["FOLDER"]),

@@ -1,4 +1,4 @@
-"""`isoglot train` without parallel text: a new encoder out of plain text, and static vectors to come closer to."""
+"""`isoglot encoder finetune` without parallel text: a new encoder out of plain text, and static vectors to come closer to."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_an_encoder_out_of_plain_text(command, here):
     assert AutoTokenizer.from_pretrained(here / "mini").mask_token == "[MASK]"
     # It is there to be had again, from the encoder that was made for it.
     begun = (here / "mini" / "training" / "start" / "model.safetensors").read_bytes()
-    code, again, errors = command("train", "resume", "mini", "--json", "--device", "cpu")
+    code, again, errors = command("encoder", "resume", "mini", "--json", "--device", "cpu")
     assert code == 0, errors
     assert json.loads(again)["after"] == found["after"]
     assert (here / "mini" / "training" / "start" / "model.safetensors").read_bytes() == begun
@@ -78,7 +78,7 @@ def test_static_vectors_by_option_and_by_recipe(command, here, tiny_folder):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--preset", "mini-mlm"], "the command: no parallel or other text is named; give --parallel or --text, or"),
+        (["--preset", "mini-mlm"], "the command: no text given; set --parallel or --text"),
         (["--preset", "mini-mlm", "--text", "north.txt"], "--text: must be LANGUAGE=FILE, not 'north.txt'"),
         (["--preset", "mini-mlm", "--text", "a=north.txt", "a=south.txt"], "--text: a is given twice; "),
         (["--preset", "mini-mlm", "--text", "a=missing.txt"], "missing.txt: "),
@@ -87,10 +87,10 @@ def test_static_vectors_by_option_and_by_recipe(command, here, tiny_folder):
             "the command: fresh has no setting 'layer'; did you mean 'layers'?",
         ),
         (["--preset", "mini-mlm", "--text", "a=north.txt", "--fresh", "width=9", "heads=2"], "heads: 2 heads cannot"),
-        (["--preset", "mlm", "--text", "a=north.txt"], "the command: no encoder is named; give --encoder, or"),
+        (["--preset", "mlm", "--text", "a=north.txt"], "the command: no encoder given; set --encoder"),
         (
             ["--preset", "mlm", "-e", "TINY", "--static", "a=vectors/north.safetensors"],
-            "static: no objective takes static ",
+            "static: no objective uses static ",
         ),
         (
             ["--preset", "static-mse", "-e", "TINY", "--text", "a=north.txt", "--static", "north=vectors"],

@@ -39,11 +39,11 @@ def texts(text_files, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def arguments(texts, tiny_folder):
-    """Of `isoglot train` but for the output."""
+    """Of `isoglot encoder finetune` but for the output."""
     settings = {"batch": 4, "accumulation": 1, "steps": STEPS, "learning_rate": 1e-3, "segmenter": "spaces"}
     settings |= {"evaluate_every": 6, "checkpoint_every": EVERY}
     return [
-        *("--encoder", str(tiny_folder), "--objectives", "word_ot + anchor + 0.1*mlm", "--target", "south"),
+        *("--encoder", str(tiny_folder), "--objectives", "word_ot + anchor + 0.1*mlm", "--pivot", "south"),
         *("--parallel", f"north={texts / 'north.txt'},{texts / 'south.txt'}", "--device", "cpu"),
         *(part for key, value in settings.items() for part in ("--set", f"{key}={value}")),
     ]
@@ -87,7 +87,7 @@ def test_a_killed_run_comes_to_the_same_bits(killed, whole, command, one_thread,
     assert not (killed / "model.safetensors").exists()
     moved = shutil.copytree(killed, tmp_path / "moved")
     monkeypatch.chdir(tmp_path)
-    code, _, errors = command("train", "resume", moved, "--device", "cpu")
+    code, _, errors = command("encoder", "resume", moved, "--device", "cpu")
     assert code == 0, errors
     assert f"note: resuming after step {2 * EVERY} of {STEPS}\n" in errors
     assert losses(moved) == losses(whole)
@@ -100,13 +100,13 @@ def test_the_checkpoint_before_serves_if_the_newest_is_damaged(killed, whole, co
     *_, before, newest = (name for name in checkpoints(folder) if name.startswith("step"))
     place = folder / "training" / "checkpoints" / newest
     (place / "tensors.safetensors").write_bytes((place / "tensors.safetensors").read_bytes()[:5000])
-    code, output, errors = command("train", "resume", folder, "--device", "cpu")
+    code, output, errors = command("encoder", "resume", folder, "--device", "cpu")
     last = errors.splitlines()[-1]
     assert (code, output) == (2, "")
     assert last.startswith(f"isoglot: {place / 'tensors.safetensors'}: is not what was written")
     assert last.endswith(f"; remove {place} to resume from the previous checkpoint")
     shutil.rmtree(place)
-    code, _, errors = command("train", "resume", folder, "--device", "cpu")
+    code, _, errors = command("encoder", "resume", folder, "--device", "cpu")
     assert code == 0, errors
     assert f"note: resuming after step {int(before.removeprefix('step-'))} of {STEPS}\n" in errors
     assert (folder / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
@@ -126,7 +126,7 @@ def test_another_text_or_setting_is_refused(killed, arguments, command, texts, t
     text = (texts / "north.txt").read_bytes()
     (texts / "north.txt").write_bytes(b"another " + text)
     try:
-        code, output, errors = command("train", "resume", folder)
+        code, output, errors = command("encoder", "resume", folder)
     finally:
         (texts / "north.txt").write_bytes(text)
     assert (code, output) == (2, "")
@@ -138,4 +138,4 @@ def test_another_text_or_setting_is_refused(killed, arguments, command, texts, t
 def test_a_folder_without_a_run(command, tmp_path):
     expected = "holds no training run; name the output folder of a run\n"
     for folder in (tmp_path, tmp_path / "nothing"):
-        assert command("train", "resume", folder) == (2, "", f"isoglot: {folder}: {expected}")
+        assert command("encoder", "resume", folder) == (2, "", f"isoglot: {folder}: {expected}")

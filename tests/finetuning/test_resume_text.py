@@ -48,7 +48,7 @@ main()
 
 @pytest.fixture(scope="module")
 def arguments(text_files, parallel, tmp_path_factory):
-    """Of `isoglot train` but for the output: a new encoder, text of two languages, and vectors of eight dimensions."""
+    """Of `isoglot encoder finetune` but for the output: a new encoder, text of two languages, and vectors of eight dimensions."""
     folder = tmp_path_factory.mktemp("vectors")
     rng = np.random.default_rng(0)
     for lang, side in (("north", parallel.src), ("south", parallel.tgt)):
@@ -89,7 +89,7 @@ def test_a_new_encoder_that_was_killed_everywhere_comes_to_the_same_bits(
     assert "recipe.json" in held["first checkpoint"]
     assert "checkpoints" not in held["first checkpoint"]
     assert not (folder / "model.safetensors").exists()
-    code, _, errors = command("train", "resume", folder, "--device", "cpu")
+    code, _, errors = command("encoder", "resume", folder, "--device", "cpu")
     assert code == 0, errors
     assert f"note: resuming after step 2 of {STEPS}\n" in errors
     code, _, errors = command(*arguments, tmp_path / "whole")

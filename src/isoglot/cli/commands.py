@@ -67,7 +67,7 @@ class Group(TyperGroup):
         self.commands = _Commands({name: place for panel in self.panels.values() for name, place in panel.items()})
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        command = super().get_command(ctx, cmd_name)
+        command: Any = super().get_command(ctx, cmd_name)
         if command is not None:
             command.rich_help_panel = next(title for title, names in self.panels.items() if cmd_name in names)
         return command

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -79,7 +79,7 @@ def bilingual_lexicon_induction(
                 *names, score=score, neighbourhood=neighbourhood, backend=backend, progress=progress
             )
             src, tgt = (aligned.spaces[name] for name in names)
-            identical = "remove" if without_identical else "keep"
+            identical: Literal["keep", "remove"] = "remove" if without_identical else "keep"
             outcomes.append(bli(src, tgt, gold, retriever=retriever, identical=identical, seed=seed, progress=progress))
     if per_item is not None:
         write_json_lines(per_item, outcomes[0][0].per_item)

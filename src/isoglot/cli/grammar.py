@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import types
 import typing
 from collections.abc import Iterator
@@ -59,6 +60,40 @@ def commands() -> list[Command]:
     return list(_walk(typer.main.get_command(app), (), ""))
 
 
+def table() -> str:
+    """The page docs/grammar.md: every option once, with what it takes and the commands that have it."""
+    everywhere = ("--json", "--quiet", "--verbose")
+    lines = [
+        "# The grammar of the command line",
+        "",
+        "All commands and options. An option has one name, one type and one meaning in all commands that have it.",
+        "This page is generated: `python -m isoglot.cli.grammar > docs/grammar.md`.",
+        "",
+        "## Commands",
+        "",
+        "| command | what it does |",
+        "|---|---|",
+    ]
+    every = commands()
+    lines += [f"| `{one.name}` | {_cell(one.summary)} |" for one in every]
+    lines += ["", "## Options", "", "| option | takes | what it means | commands |", "|---|---|---|---|"]
+    options: dict[tuple[str, ...], tuple[Parameter, list[str]]] = {}
+    for command in every:
+        for parameter in command.parameters:
+            if parameter.is_option and "--help" not in parameter.names:
+                options.setdefault(parameter.names, (parameter, []))[1].append(command.name)
+    for names, (parameter, users) in sorted(options.items()):
+        kind = parameter.kind.replace("|", ", ") + (", repeatable" if parameter.repeatable else "")
+        where = "all" if names[0] in everywhere and len(users) == len(every) else ", ".join(users)
+        shown = ", ".join(f"`{name}`" for name in names)
+        lines.append(f"| {shown} | {kind} | {_cell(parameter.help)} | {where} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
 def _walk(command: Any, path: tuple[str, ...], panel: str) -> Iterator[Command]:
     if not hasattr(command, "panels"):
         parameters = tuple(_parameter(one) for one in command.params)
@@ -90,3 +125,7 @@ def _kind(annotation: Any) -> tuple[str, bool]:
         return "|".join(map(str, arguments)), False
     names = {"bool": "flag", "str": "text", "Path": "path"}
     return names.get(annotation.__name__, annotation.__name__), False
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table())

@@ -223,9 +223,9 @@ def ablate(
     if json:
         print_json(outcome.record())
         return
-    table(outcome.title, *outcome.table("keep"), right=(1, 3))
-    moved = f"moved: {outcome.moved_words:,} words that reallocation took from a language"
-    table(f"Pairs of different form only ({moved})", *outcome.table("remove"), right=(1, 3, 4))
+    table(f"{outcome.title}: all pairs", *outcome.table("keep"), right=(1, 3))
+    title = f"Pairs of different form ({outcome.moved_words:,} test words moved by reallocation)"
+    table(title, *outcome.table("remove"), right=(1, 3, 4))
     for line in outcome.sentences():
         say(line)
     page = output / "report.html"

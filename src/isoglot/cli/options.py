@@ -14,9 +14,9 @@ import typer
 
 
 def _methods(incomplete: str) -> list[str]:
-    from isoglot.aligners import METHODS
+    from isoglot.aligners import methods
 
-    return [name for name in METHODS if name.startswith(incomplete)]
+    return [name for name in methods() if name.startswith(incomplete)]
 
 
 def _word_methods(incomplete: str) -> list[str]:

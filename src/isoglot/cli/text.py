@@ -120,32 +120,35 @@ def _files(texts: Sequence[str]) -> dict[str, Path]:
 def _print_tables(reports: Sequence[TextReport], shared: Sequence[Overlap]) -> None:
     from isoglot.cli.console import table
 
-    reasons = [reason for reason in reports[0].dropped if any(report.dropped[reason] for report in reports)]
     rows = [
         [
             report.lang,
             f"{report.lines:,}",
             f"{report.sentences:,}",
             f"{report.kept:,}",
-            *(f"{report.dropped[reason]:,}" for reason in reasons),
             f"{report.tokens:,}",
             ("over " if report.pruned else "") + f"{report.types:,}",
-            " ".join(word for word, _ in report.most_frequent(8)),
         ]
         for report in reports
     ]
-    head = ["", "lines", "sentences", "kept", *reasons, "words", "types", "most frequent"]
-    table("Texts", head, rows, right=range(1, len(head) - 1))
+    table("Texts", ["", "lines", "sentences", "kept", "words", "types"], rows, right=range(1, 6))
+    reasons = [reason for reason in reports[0].dropped if any(report.dropped[reason] for report in reports)]
+    if reasons:
+        langs = [report.lang for report in reports]
+        rows = [[reason, *(f"{report.dropped[reason]:,}" for report in reports)] for reason in reasons]
+        table("Sentences dropped", ["why", *langs], rows, right=range(1, len(langs) + 1))
+    rows = [[report.lang, " ".join(word for word, _ in report.most_frequent(8))] for report in reports]
+    table("Most frequent words", ["", "words"], rows)
     if shared:
         rows = [
             [
                 f"{one.src} - {one.tgt}",
                 f"{one.shared:,}",
                 f"{one.types:.1%}",
-                f"{one.src_tokens:.1%} of {one.src}",
-                f"{one.tgt_tokens:.1%} of {one.tgt}",
+                f"{one.src_tokens:.1%}",
+                f"{one.tgt_tokens:.1%}",
             ]
             for one in shared
         ]
-        head = ["", "shared types", "of all types", "running words", "running words"]
+        head = ["", "types", "of all types", "of first's words", "of second's words"]
         table("Words spelled alike", head, rows, right=(1, 2, 3, 4))
