@@ -16,6 +16,7 @@ import isoglot.aligners.base
 from isoglot.aligners import methods
 from isoglot.aligners.base import METHODS
 from isoglot.cli.app import app
+from isoglot.cli.grammar import commands
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(python|bash)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -84,3 +85,20 @@ def test_links_between_pages_lead_somewhere():
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+?)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+COMMANDS = {command.path: command for command in commands()}
+ALL_PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=lambda page: page.name)
+def test_every_command_shown_exists_with_its_options(page):
+    for line in page.read_text("utf-8").splitlines():
+        if not line.startswith("isoglot "):
+            continue
+        words = shlex.split(line, comments=True)[1:]
+        command = COMMANDS.get(tuple(words[:2])) or COMMANDS.get(tuple(words[:1]))
+        assert command is not None, line
+        options = {name for parameter in command.parameters for name in parameter.names}
+        unknown = [word for word in words if re.match(r"--?[a-z]", word) and word not in {*options, "--help"}]
+        assert unknown == [], line

@@ -34,13 +34,13 @@ def options(here, tiny_folder):
     settings = ("steps=4", "batch=6", "accumulation=1", "segmenter=spaces", "evaluate_every=2", "learning-rate=1e-3")
     return [
         *("--encoder", tiny_folder, "--preset", "wordot", "--pivot", "south", "--parallel", "north=both.tsv"),
-        *("--limit", 60, "--held-out", 20, "--device", "cpu", "-o", "out"),
+        *("--pairs", 60, "--held-out", 20, "--device", "cpu", "-o", "out"),
         *(part for one in settings for part in ("--set", one)),
     ]
 
 
 def test_options_train_an_encoder(command, options, here):
-    code, output, errors = command("train", *options)
+    code, output, errors = command("encoder", "finetune", *options)
     assert code == 0, errors
     assert "held out lines, with the weights of step" in output
     for name in ("figure", "before", "after", "retrieval csls", "semantic", "kept", "spread"):
@@ -54,7 +54,7 @@ def test_options_train_an_encoder(command, options, here):
     recipe = json.loads((here / "out" / "training" / "recipe.json").read_text())
     assert (recipe["training"]["learning_rate"], recipe["training"]["batch"]) == (1e-3, 6)
     # The same command again has nothing left to do.
-    code, again, errors = command("train", *options)
+    code, again, errors = command("encoder", "finetune", *options)
     assert (code, again) == (0, output)
     assert "note: resuming after step 4 of 4" in errors
 
@@ -64,7 +64,9 @@ def test_a_recipe_trains_and_options_go_before(command, here, tiny_folder):
         f'objectives = "word_ot + anchor"\nencoder = "{tiny_folder}"\noutput = "out"\ntarget = "south"\nlimit = 40\n'
         '[parallel]\nnorth = "north.txt,south.txt"\n[training]\nsteps = 3\nbatch = 4\nsegmenter = "spaces"\n'
     )
-    code, output, errors = command("train", "recipe.toml", "--seed", 7, "-o", "other", "--json", "--device", "cpu")
+    code, output, errors = command(
+        "encoder", "finetune", "recipe.toml", "--seed", 7, "-o", "other", "--json", "--device", "cpu"
+    )
     assert code == 0, errors
     found = json.loads(output)
     assert (found["output"], found["steps"], found["early"]) == ("other", 3, False)
@@ -76,14 +78,16 @@ def test_a_recipe_trains_and_options_go_before(command, here, tiny_folder):
 
 def test_a_dry_run_tells_the_cost_and_writes_nothing(command, options, here):
     before = sorted(here.iterdir())
-    code, output, errors = command("train", *options, "--preset", "l2", "--set", "links=ibm1", "--dry-run")
-    assert (code, output) == (0, "")
-    told = errors.splitlines()[-1]
+    code, output, errors = command(
+        "encoder", "finetune", *options, "--preset", "l2", "--set", "links=ibm1", "--dry-run"
+    )
+    assert code == 0, errors
+    (told,) = output.splitlines()
     assert " weights are trained, 4 steps over 24 sentence pairs (" in told
     assert " seconds here, " in told
     assert " of memory, " in told
     assert told.endswith(" MB on disk while it runs")
-    code, output, _ = command("train", *options, "--dry-run", "--json")
+    code, output, _ = command("encoder", "finetune", *options, "--dry-run", "--json")
     cost = json.loads(output)
     assert (code, cost["steps"], cost["sentences"]) == (0, 4, 24)
     assert cost["trained"] == cost["weights"]
@@ -92,7 +96,7 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(command, options, here):
 
 
 def test_without_held_out_lines_there_are_no_figures(command, options):
-    code, output, errors = command("train", *options, "--held-out", 0)
+    code, output, errors = command("encoder", "finetune", *options, "--held-out", 0)
     assert (code, output) == (0, "")
     assert errors.splitlines()[-1].startswith("written to out")
 
@@ -104,7 +108,7 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
 
     with monkeypatch.context() as patch:
         patch.setattr(TrainingView, "show", interrupt)
-        code, output, errors = command("train", *options)
+        code, output, errors = command("encoder", "finetune", *options)
     assert (code, output) == (130, "")
     assert errors.splitlines()[-1] == "isoglot: stopped after step 2 of 4; resume with: isoglot encoder resume out"
     code, output, errors = command("encoder", "resume", "out", "--json", "--device", "cpu")
@@ -116,7 +120,7 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (["--preset", "wordott"], "unknown preset 'wordott'; did you mean 'wordot'?"),
+        (["--preset", "wordott"], "Invalid value for '--preset': 'wordott' is no choice; did you mean 'wordot'?"),
         (["--set", "learning_rat=1"], "the command: training has no setting 'learning_rat'; did you mean"),
         (["--set", "batch"], "--set: a setting must be key=value, not 'batch'"),
         (["--set", "batch=many"], "--set: batch is given twice"),
@@ -142,7 +146,7 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
 def test_mistakes_are_told_in_one_line(command, options, here, wrong, message, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     (here / "short.txt").write_text("one\ntwo\n")
-    code, output, errors = command("train", *options, *wrong)
+    code, output, errors = command("encoder", "finetune", *options, *wrong)
     assert (code, output) == (2, "")
     assert errors.splitlines()[-1].startswith(f"isoglot: {message}"), errors
     assert "Traceback" not in errors
@@ -153,30 +157,21 @@ def test_mistakes_are_told_in_one_line(command, options, here, wrong, message, m
 def test_what_is_missing_is_named(command, options, missing):
     at = options.index(missing)
     name = {"-o": "output"}.get(missing, missing.removeprefix("--"))
-    code, output, errors = command("train", *options[:at], *options[at + 2 :])
+    code, output, errors = command("encoder", "finetune", *options[:at], *options[at + 2 :])
     assert (code, output) == (2, "")
-    what, option = ("parallel or other text", "parallel or --text") if name == "parallel" else (name, name)
-    assert errors == f"isoglot: the command: no {what} is named; give --{option}, or write it into the recipe\n"
+    what, option = ("text", "parallel or --text") if name == "parallel" else (name, name)
+    assert errors == f"isoglot: the command: no {what} given; set --{option}\n"
 
 
-def test_help_shows_both_ways(command, monkeypatch):
+def test_help_of_both_commands(command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "160")
-    for given, expected in (
-        (["--help"], ["isoglot encoder finetune news.fr.txt -o fr.vec", "isoglot encoder resume de-en", "vectors", "encoder"]),
-        ([], ["isoglot encoder finetune news.fr.txt -o fr.vec"]),
-        (["encoder", "--help"], ["[RECIPE.toml]", "--preset", "--objectives", "--parallel", "--dry-run", "torchrun"]),
-        (["vectors", "--help"], ["TEXT", "--dim"]),
-        (["resume", "--help"], ["FOLDER"]),
+    for name, expected in (
+        ("finetune", ["[RECIPE.toml]", "--preset", "--objectives", "--parallel", "--dry-run", "torchrun"]),
+        ("resume", ["isoglot encoder resume"]),
     ):
-        code, output, errors = command("train", *given)
-        assert code == (0 if given else 2)
-        assert all(part in output + errors for part in expected), (given, output, errors)
-
-
-def test_a_text_still_means_word_vectors(command, here):
-    code, output, errors = command("train", "north=north.txt", "-o", "north.unknown")
-    assert (code, output) == (2, "")
-    assert errors.startswith("isoglot: north.unknown: ")
+        code, output, errors = command("encoder", name, "--help")
+        assert code == 0
+        assert all(part in output for part in expected), (output, errors)
 
 
 class Terminal(io.StringIO):
@@ -217,8 +212,8 @@ def test_the_view_in_a_pipe_says_little(capsys, monkeypatch):
 
 def test_torchrun_starts_several_processes(tiny_folder, text_files, tmp_path):
     out = tmp_path / "out"
-    recipe = f"train --preset l2 -e {tiny_folder} --parallel north={text_files / 'both.tsv'} --target south -o {out}"
-    settings = "--set steps=2 --set batch=4 --set segmenter=spaces --device cpu"
+    recipe = f"encoder finetune --preset l2 -e {tiny_folder} --parallel north={text_files / 'both.tsv'} -o {out}"
+    settings = "--pivot south --set steps=2 --set batch=4 --set segmenter=spaces --device cpu"
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "isoglot"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(

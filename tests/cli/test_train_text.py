@@ -1,4 +1,4 @@
-"""`isoglot encoder finetune` without parallel text: a new encoder out of plain text, and static vectors to come closer to."""
+"""`isoglot encoder finetune` without parallel text: a new encoder from plain text, and static vectors to approach."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytest.importorskip("accelerate")
 pytest.importorskip("sentence_transformers")
 
 SMALL = ("--set", "steps=12", "blocks=8", "block_length=32", "words=64", "evaluate_every=6", "--device", "cpu")
-FRESH = ("--fresh", "vocabulary=200", "layers=1", "width=32", "heads=2")
+FRESH = ("--set", "new.vocabulary=200", "new.layers=1", "new.width=32", "new.heads=2")
 
 
 @pytest.fixture
@@ -34,9 +34,19 @@ def here(text_files, parallel, tmp_path, monkeypatch):
 def test_an_encoder_out_of_plain_text(command, here):
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-    arguments = ("train", "--preset", "mini-mlm", "--text", "north=north.txt", "south=south.txt", *FRESH, *SMALL)
+    arguments = (
+        "encoder",
+        "finetune",
+        "--preset",
+        "mini-mlm",
+        "--text",
+        "north=north.txt",
+        "south=south.txt",
+        *FRESH,
+        *SMALL,
+    )
     code, output, errors = command(*arguments, "-o", "dry", "--dry-run")
-    assert (code, output) == (0, ""), errors
+    assert code == 0, errors
     assert " weights are trained, 12 steps over " in errors
     assert not (here / "dry").exists()
     code, output, errors = command(*arguments, "-o", "mini", "--json")
@@ -59,7 +69,20 @@ def test_static_vectors_by_option_and_by_recipe(command, here, tiny_folder):
     texts = ("--text", "north=north.txt", "south=south.txt")
     static = ("--static", "north=vectors/north.safetensors", "south=vectors")
     code, output, errors = command(
-        *("train", "--preset", "static-dcca", "-e", tiny_folder, *texts, *static, *SMALL, "-o", "one", "--json")
+        *(
+            "encoder",
+            "finetune",
+            "--preset",
+            "static-dcca",
+            "-e",
+            tiny_folder,
+            *texts,
+            *static,
+            *SMALL,
+            "-o",
+            "one",
+            "--json",
+        )
     )
     assert code == 0, errors
     assert "static south: " in errors
@@ -70,7 +93,7 @@ def test_static_vectors_by_option_and_by_recipe(command, here, tiny_folder):
         'static = { north = "vectors", south = "vectors/south.safetensors" }\n'
         "[training]\nsteps = 12\nblocks = 8\nblock_length = 32\nwords = 64\nevaluate_every = 6\n"
     )
-    code, other, errors = command("train", "recipe.toml", "--json", "--device", "cpu")
+    code, other, errors = command("encoder", "finetune", "recipe.toml", "--json", "--device", "cpu")
     assert code == 0, errors
     assert json.loads(other)["after"] == pytest.approx(json.loads(output)["after"], rel=1e-3)
 
@@ -83,10 +106,13 @@ def test_static_vectors_by_option_and_by_recipe(command, here, tiny_folder):
         (["--preset", "mini-mlm", "--text", "a=north.txt", "a=south.txt"], "--text: a is given twice; "),
         (["--preset", "mini-mlm", "--text", "a=missing.txt"], "missing.txt: "),
         (
-            ["--preset", "mini-mlm", "--text", "a=north.txt", "--fresh", "layer=2"],
+            ["--preset", "mini-mlm", "--text", "a=north.txt", "--set", "new.layer=2"],
             "the command: fresh has no setting 'layer'; did you mean 'layers'?",
         ),
-        (["--preset", "mini-mlm", "--text", "a=north.txt", "--fresh", "width=9", "heads=2"], "heads: 2 heads cannot"),
+        (
+            ["--preset", "mini-mlm", "--text", "a=north.txt", "--set", "new.width=9", "new.heads=2"],
+            "heads: 2 heads cannot",
+        ),
         (["--preset", "mlm", "--text", "a=north.txt"], "the command: no encoder given; set --encoder"),
         (
             ["--preset", "mlm", "-e", "TINY", "--static", "a=vectors/north.safetensors"],
@@ -97,14 +123,14 @@ def test_static_vectors_by_option_and_by_recipe(command, here, tiny_folder):
             "static_mse: vectors of 8 dimensions, but the encoder has ",
         ),
         (
-            ["--preset", "mlm", "-e", "TINY", "--fresh", "layers=2", "--text", "a=north.txt"],
+            ["--preset", "mlm", "-e", "TINY", "--set", "new.layers=2", "--text", "a=north.txt"],
             "the command: a run starts",
         ),
     ],
 )
 def test_mistakes_are_told_in_one_line(command, here, tiny_folder, arguments, message):
     given = [tiny_folder if one == "TINY" else one for one in arguments]
-    code, output, errors = command("train", *given, "-o", "out", "--device", "cpu")
+    code, output, errors = command("encoder", "finetune", *given, "-o", "out", "--device", "cpu")
     assert (code, output) == (2, "")
     assert errors.splitlines()[-1].startswith(f"isoglot: {message}"), errors
     assert "Traceback" not in errors

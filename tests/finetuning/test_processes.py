@@ -122,7 +122,7 @@ def judge(encoder):
 
 train("early", "word_ot", {"evaluate_every": 1, "patience": 2}, ["north"], evaluate=judge)
 
-sys.argv = ["isoglot", "train", str(folder / "recipe.toml")]
+sys.argv = ["isoglot", "encoder", "finetune", str(folder / "recipe.toml")]
 runpy.run_module("isoglot", run_name="__main__")
 """
 

@@ -58,7 +58,7 @@ def killed(arguments, tmp_path_factory, killed_name):
     """The output of a run that was killed between two checkpoints."""
     folder = tmp_path_factory.mktemp("killed") / "out"
     errors = folder.parent / "stderr.txt"
-    process = start(BLOW, ["train", *arguments, "--output", folder], errors)
+    process = start(BLOW, ["encoder", "finetune", *arguments, "--output", folder], errors)
     assert finish(process) == [-signal.SIGKILL], errors.read_text()
     assert len(losses(folder)) == 11
     # As if the blow had fallen while a checkpoint and a line of the log were written.
@@ -103,7 +103,7 @@ def test_the_checkpoint_before_serves_if_the_newest_is_damaged(killed, whole, co
     code, output, errors = command("encoder", "resume", folder, "--device", "cpu")
     last = errors.splitlines()[-1]
     assert (code, output) == (2, "")
-    assert last.startswith(f"isoglot: {place / 'tensors.safetensors'}: is not what was written")
+    assert last.startswith(f"isoglot: {place / 'tensors.safetensors'}: has changed since it was written")
     assert last.endswith(f"; remove {place} to resume from the previous checkpoint")
     shutil.rmtree(place)
     code, _, errors = command("encoder", "resume", folder, "--device", "cpu")
@@ -116,7 +116,7 @@ def test_another_text_or_setting_is_refused(killed, arguments, command, texts, t
     folder = shutil.copytree(killed, tmp_path / "other")
     before = (folder / "training" / "recipe.json").read_bytes()
     other = ["batch=5" if one == "batch=4" else one for one in arguments]
-    code, output, errors = command("train", *other, "--output", folder, "--seed", 1)
+    code, output, errors = command("encoder", "finetune", *other, "--output", folder, "--seed", 1)
     assert (code, output) == (2, "")
     assert errors.splitlines()[-1] == (
         f"isoglot: {folder / 'training'}: this folder holds a run with another batch (4, now 5) and another seed "

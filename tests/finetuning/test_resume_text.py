@@ -48,7 +48,7 @@ main()
 
 @pytest.fixture(scope="module")
 def arguments(text_files, parallel, tmp_path_factory):
-    """Of `isoglot encoder finetune` but for the output: a new encoder, text of two languages, and vectors of eight dimensions."""
+    """Of `isoglot encoder finetune` but for the output: a new encoder, text of two languages, and small vectors."""
     folder = tmp_path_factory.mktemp("vectors")
     rng = np.random.default_rng(0)
     for lang, side in (("north", parallel.src), ("south", parallel.tgt)):
@@ -56,9 +56,9 @@ def arguments(text_files, parallel, tmp_path_factory):
         Space(lang, words, rng.normal(size=(len(words), 8))).save(folder / f"{lang}.safetensors")
     texts = [f"{lang}={text_files / lang}.txt" for lang in ("north", "south")]
     return [
-        *("train", "--objectives", "mlm + static_dcca", "--text", *texts, "--device", "cpu"),
+        *("encoder", "finetune", "--objectives", "mlm + static_dcca", "--text", *texts, "--device", "cpu"),
         *("--static", f"north={folder}", f"south={folder}"),
-        *("--fresh", "vocabulary=200", "layers=1", "width=32", "heads=2"),
+        *("--set", "new.vocabulary=200", "new.layers=1", "new.width=32", "new.heads=2"),
         *("--set", f"steps={STEPS}", "blocks=9", "block_length=32", "words=65", "evaluate_every=3"),
         *("checkpoint_every=2", "learning_rate=0.002", "--seed", "3", "-o"),
     ]
