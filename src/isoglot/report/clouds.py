@@ -63,8 +63,8 @@ def cloud_plot(
         square: distances are the same in both directions, whatever the screen.
 
     >>> text = cloud_plot([Cloud("en", [[0, 0], [1, 2]], "--src", ["a", "b"])], label="x", titles=("first", "second"))
-    >>> text.count("h0"), "zoom" in text
-    (2, True)
+    >>> text.count("h0"), "zoom" in text  # one dot of them in the legend
+    (3, True)
     """
     placed = [places(one) for one in frame([np.asarray(cloud.points, dtype=np.float64) for cloud in clouds], square)]
     parts = []
