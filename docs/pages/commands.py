@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import typer
 
@@ -131,6 +131,9 @@ def _value(parameter: Any) -> str:
     if parameter.metavar:
         return str(parameter.metavar)
     annotation = parameter.type_descriptor.annotation
+    for one in (annotation, *get_args(annotation)):
+        if get_origin(one) is Literal:
+            return "|".join(map(str, get_args(one)))
     kind = next((one for one in (*get_args(annotation), annotation) if one in _VALUES), str)
     return _VALUES[kind]
 

@@ -164,7 +164,7 @@ class AlignerChecks:
             names = {path.suffix for path in place.iterdir()}
             content = json.loads((place / "config.json").read_text("utf-8"))
         self._same(loaded, self.alignment, "a loaded alignment gives different numbers from the saved one")
-        _hold(names == {".json", ".safetensors"}, f"the folder holds {names}")
+        _hold(names == {".json", ".safetensors", ".md"}, f"the folder holds {names}")
         _hold(loaded.method == self.aligner.method.name, "the folder does not record the method")
         _hold(content["config"] == dataclasses.asdict(self.aligner), "the folder does not record the settings")
         fingerprint = content["info"]["src"]["fingerprint"]

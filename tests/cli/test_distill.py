@@ -90,7 +90,7 @@ def test_the_cost_is_told_and_nothing_written(run, texts):
         (["north=north.txt", "--layer", "9"], "there is no layer 9; the encoder has layers 0 to 3"),
         (["north=north.txt", "--layer", "top"], "unknown choice of layers"),
         (["north=north.txt", "--pooling", "max"], "'max' is no choice; choose one of: mean, first, last"),
-        (["north=north.txt", "--segmenter", "north=letters"], "unknown segmenter"),
+        (["north=north.txt", "south=south.txt", "--segmenter", "north=letters"], "unknown segmenter"),
         (["north=north.txt", "--set", "method=x3static"], "did you mean 'x2static'?"),
         (["north=north.txt", "--set", "context=page"], "choose one of: sentence, paragraph"),
         (

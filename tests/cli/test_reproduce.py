@@ -59,4 +59,4 @@ def test_the_density_suite_lists_all_sixteen(isoglot, languages):
         assert name in done.stdout, name
     done = isoglot("compare", "north.vec", "south.vec", "-l", "north-south.txt", "--suite", "x", cwd=languages)
     assert done.returncode == 2
-    assert "is not one of 'density'" in done.stderr
+    assert "is no choice; choose one of: density" in done.stderr

@@ -47,7 +47,7 @@ def test_an_encoder_out_of_plain_text(command, here):
     )
     code, output, errors = command(*arguments, "-o", "dry", "--dry-run")
     assert code == 0, errors
-    assert " weights are trained, 12 steps over " in errors
+    assert " weights are trained, 12 steps over " in output
     assert not (here / "dry").exists()
     code, output, errors = command(*arguments, "-o", "mini", "--json")
     assert code == 0, errors

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from isoglot.cli.static_align import _files
-
 from isoglot.aligned import Aligned, Reranker
 from isoglot.aligners import Alignment, aligner
+from isoglot.cli.align_many import _distilled
 from isoglot.distill import DISTILLED_FOLDER as DISTILLED
 from isoglot.errors import IsoglotError, locating
 from isoglot.joint import JointSpace
@@ -148,7 +147,7 @@ def make_distilled(folder: Path) -> None:
 
 
 def _read_distilled(folder: Path) -> None:
-    for lang, path in _files([str(folder / "a")]).items():
+    for lang, path in _distilled(str(folder / "a")).items():
         check_space(Space.load(path, lang=lang))
     check_space(_vectors(folder / "a", "north", lambda step, done, total: None))
 

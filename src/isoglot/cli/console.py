@@ -55,7 +55,12 @@ def messages() -> Console:
 
 def say(text: str) -> None:
     """A line for people, on standard error, where it does not mix with results; not shown with --quiet."""
-    display.log.info("%s", text)
+    display.log.info("%s", _loggable(text))
+
+
+def _loggable(text: str) -> str:
+    """Names of files may hold bytes that are no text: as escapes, which any handler of the log can write."""
+    return printable(text).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def note(text: str) -> None:
@@ -65,7 +70,7 @@ def note(text: str) -> None:
 
 def warn(text: str) -> None:
     """What the library finds doubtful."""
-    display.log.warning("warning: %s", in_options(text))
+    display.log.warning("warning: %s", _loggable(in_options(text)))
 
 
 def print_line(text: str) -> None:

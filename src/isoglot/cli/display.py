@@ -7,7 +7,6 @@ import sys
 from typing import Literal
 
 from isoglot.errors import ConfigError
-from isoglot.printable import printable
 
 log = logging.getLogger("isoglot")
 
@@ -37,4 +36,4 @@ class _Lines(logging.Handler):
     """One line per message on standard error, whatever stream that is at the moment."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        sys.stderr.write(printable(record.getMessage()) + "\n")
+        sys.stderr.write(record.getMessage() + "\n")

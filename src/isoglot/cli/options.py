@@ -224,7 +224,6 @@ _WORD_METHOD = typer.Option(
     autocompletion=_word_methods,
 )
 WordMethod = Annotated[str, _WORD_METHOD]
-OptionalWordMethod = Annotated[str | None, _WORD_METHOD]
 _LAYER = typer.Option(
     "--layer",
     metavar="LAYER",
