@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from isoglot.aligned import Aligned, Reranker
 from isoglot.aligners import Alignment, aligner
 from isoglot.cli.align_many import _distilled
