@@ -140,6 +140,16 @@ def _load(name: str, place: str) -> Any:
     return command
 
 
+def _reflow(text: str) -> str:
+    """A docstring whose paragraphs are one line each, so that the help wraps them at the width of the terminal.
+
+    >>> _reflow("One\\nand two.\\n\\n\\b\\n  kept\\n  as it is")
+    'One and two.\\n\\n\\x08\\n  kept\\n  as it is'
+    """
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(part if part.startswith("\b") else " ".join(part.split("\n")) for part in paragraphs)
+
+
 def _with_display(function: Callable[..., Any]) -> Callable[..., Any]:
     """The command with the options that say how it shows its work."""
     options: dict[str, Any] = {"quiet": Quiet, "verbose": Verbose}
@@ -152,6 +162,7 @@ def _with_display(function: Callable[..., Any]) -> Callable[..., Any]:
         display.configure(**asked, json=arguments.get("json", False))
         return function(**arguments)
 
+    command.__doc__ = _reflow(function.__doc__ or "")
     signature = inspect.signature(function, eval_str=True)
     keyword = inspect.Parameter.KEYWORD_ONLY
     added = [inspect.Parameter(name, keyword, default=False, annotation=kind) for name, kind in options.items()]
