@@ -48,7 +48,7 @@ def test_settings_that_are_none(tmp_path):
     with pytest.raises(FormatError, match="nested too deeply"):
         Alignment.load(tmp_path)
     (tmp_path / "recipe.toml").write_text("a = " + "[" * 200_000)
-    with pytest.raises(FormatError, match="no TOML"):
+    with pytest.raises(FormatError, match="not valid TOML"):
         read_recipe(tmp_path / "recipe.toml")
 
 

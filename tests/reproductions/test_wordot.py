@@ -133,7 +133,7 @@ def test_what_is_compared():
     [
         (["--curve", "100,many"], "--curve: must be whole numbers separated by commas, not 'many'"),
         (["--recipes", "bets"], "--recipes: no recipe is called bets; known: best, WordOT"),
-        (["--trained", ","], "--trained: names nothing"),
+        (["--languages", ","], "--languages: names nothing"),
         (["--tatoeba", "."], "no file like tatoeba.deu-eng.deu here"),
     ],
 )
@@ -145,6 +145,6 @@ def test_typos_are_told_in_a_line(arguments, says, tmp_path, monkeypatch):
 
 
 def test_the_cost_is_told_before():
-    outcome = CliRunner().invoke(app, ["reproduce", "finetune", "--lines", "1000", "--curve", "", "--dry-run"])
+    outcome = CliRunner().invoke(app, ["reproduce", "finetune", "--pairs", "1000", "--curve", "", "--dry-run"])
     assert outcome.exit_code == 0
     assert "6 trainings" in outcome.output
