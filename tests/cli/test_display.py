@@ -60,8 +60,9 @@ def test_tables_fit_eighty_columns(isoglot, aligned, monkeypatch, command):
          "use: isoglot encoder finetune or isoglot reproduce finetune"),
         (["static-align"], "isoglot has no command 'static-align'; use: isoglot align --pivot"),
         (["evaluate", "bly"], "evaluate has no command 'bly'; did you mean 'bli'?"),
-        (["align", "--seeds", "5"], "align has no option --seeds; "
-         "use --pairs (how many teach) or --runs (how many runs)"),
+        (["align", "--seeds", "5"], "align has no option --seeds; use --pairs (how many teach)"),
+        (["reproduce", "finetune", "--lines", "5"], "reproduce finetune has no option --lines; use --pairs"),
+        (["inspect", "--seeds", "5"], "inspect has no option --seeds; see: isoglot inspect --help"),
         (["align", "--heldout", "5"], "align has no option --heldout; did you mean --held-out?"),
         (["align", "--score", "cosin"], "Invalid value for '--score': 'cosin' is no choice; did you mean 'cosine'?"),
         (["methods", "--set", "a=1"], "methods has no option --set; see: isoglot methods --help"),

@@ -94,13 +94,19 @@ def _misused(error: Any) -> int:
 
 
 def _nearest_option(name: str, context: Any) -> str:
-    if name in OPTIONS:
-        return f"use {OPTIONS[name]}"
     options = [option for one in context.command.params for option in (*one.opts, *one.secondary_opts)]
+    renamed = [words for words in OPTIONS.get(name, ()) if _takes(words, options)]
+    if renamed:
+        return f"use {' or '.join(renamed)}"
     near = nearest(name, [option for option in options if option.startswith("--")])
     if near is not None and difflib.SequenceMatcher(None, name, near).ratio() < 0.7:
         near = None  # "--" is in all of them, so that short ones look alike
     return f"did you mean {near}?" if near else f"see: {context.command_path} --help"
+
+
+def _takes(words: str, options: list[str]) -> bool:
+    """Whether a command with these options takes what the words name: an option, or files named by language."""
+    return words.split()[0] in options or not words.startswith("-")
 
 
 def _innermost_module(error: BaseException) -> str:

@@ -13,6 +13,9 @@ import typer
 
 from isoglot.cli.app import app
 
+#: What stands for a value that has no name of its own.
+_VALUES = {"int": "N", "float": "X", "path": "PATH", "text": "TEXT"}
+
 
 @dataclasses.dataclass(frozen=True)
 class Parameter:
@@ -21,12 +24,14 @@ class Parameter:
     Attributes:
         names: as the user writes them, the long form first; of an argument, its name in the help.
         kind: what it takes: "flag", "int", "float", "text", "path", or the choices separated by |.
+        value: what stands for its value in the help; "" for flags and arguments.
         repeatable: whether it may be given more than once.
         default: as text, "" if there is none.
     """
 
     names: tuple[str, ...]
     kind: str
+    value: str
     repeatable: bool
     required: bool
     default: str
@@ -39,12 +44,13 @@ class Parameter:
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """A command, with its place in the help: `path` is ("evaluate", "bli")."""
+    """A command, or a group of them, with its place in the help: `path` is ("evaluate", "bli")."""
 
     path: tuple[str, ...]
     panel: str
     help: str
     parameters: tuple[Parameter, ...]
+    is_group: bool = False
 
     @property
     def name(self) -> str:
@@ -57,7 +63,13 @@ class Command:
 
 def commands() -> list[Command]:
     """All commands, in the order of the help."""
-    return list(_walk(typer.main.get_command(app), (), ""))
+    return [one for one in commands_and_groups() if not one.is_group]
+
+
+def commands_and_groups() -> list[Command]:
+    """The same with the groups, each before the commands below it."""
+    _, *below = _walk(typer.main.get_command(app), (), "")
+    return below
 
 
 def table() -> str:
@@ -95,11 +107,10 @@ def _cell(text: str) -> str:
 
 
 def _walk(command: Any, path: tuple[str, ...], panel: str) -> Iterator[Command]:
-    if not hasattr(command, "panels"):
-        parameters = tuple(_parameter(one) for one in command.params)
-        yield Command(path, panel, command.help or "", parameters)
-        return
-    for title, names in command.panels.items():
+    panels = getattr(command, "panels", None)
+    parameters = tuple(_parameter(one) for one in command.params)
+    yield Command(path, panel, command.help or "", parameters, panels is not None)
+    for title, names in (panels or {}).items():
         for name in names:
             yield from _walk(command.commands[name], (*path, name), panel or title)
 
@@ -108,9 +119,21 @@ def _parameter(one: Any) -> Parameter:
     option = one.opts[0].startswith("-")
     names = tuple(sorted((*one.opts, *one.secondary_opts), key=len, reverse=True))
     kind, repeatable = _kind(one.type_descriptor.annotation)
-    default = "" if one.default is None or kind == "flag" else str(one.default)
+    value = "" if kind == "flag" or not option else one.metavar or _VALUES.get(kind, kind)
     shown = names if option else (one.metavar or one.name.upper(),)
-    return Parameter(shown, kind, repeatable, bool(one.required), default, one.help or "")
+    return Parameter(shown, kind, value, repeatable, bool(one.required), _default(one, kind), one.help or "")
+
+
+def _default(one: Any, kind: str) -> str:
+    if one.required or callable(one.default) or one.default in (None, "", [], ()):
+        return ""
+    if kind == "flag":
+        # Of --a/--no-a the one that holds; a plain flag is off, which goes without saying.
+        both = one.opts[:1] + one.secondary_opts[:1]
+        return str(both[0 if one.default else 1]) if len(both) == 2 else ""
+    if isinstance(one.default, list | tuple):
+        return " ".join(map(str, one.default))
+    return f"{one.default:,}" if isinstance(one.default, int) else str(one.default)
 
 
 def _kind(annotation: Any) -> tuple[str, bool]:
