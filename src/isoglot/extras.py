@@ -18,6 +18,7 @@ EXTRAS: Mapping[str, Mapping[str, str]] = {
     "manifolds": {"pymanopt": "pymanopt"},
     "static-models": {"model2vec": "model2vec"},
     "encoders": {"torch": "torch", "transformers": "transformers"},
+    "use": {"tokenizers": "tokenizers"},
     "sentence-models": {"sentence_transformers": "sentence-transformers (6 or newer)"},
     "training": {
         "torch": "torch",
@@ -45,6 +46,15 @@ def require(extra: str, purpose: str) -> None:
     for module, package in EXTRAS[extra].items():
         if not _installed(module):
             raise MissingExtraError(package, _INSTALLED_BY.get(extra, extra), purpose)
+
+
+def has_extra(extra: str) -> bool:
+    """Whether all modules of an extra are installed. Nothing is imported.
+
+    >>> has_extra("flows")
+    True
+    """
+    return all(map(_installed, EXTRAS[extra]))
 
 
 def _installed(module: str) -> bool:

@@ -18,8 +18,8 @@ from isoglot.encoders.card import aligned_encoder_card
 from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.encoder import Encoder, Sentences
 from isoglot.encoders.layers import parse_layers
+from isoglot.encoders.loading import quiet
 from isoglot.encoders.maps import ALIGNED_ENCODER_FOLDER, LayerMaps, Level, read_alignments, read_level
-from isoglot.encoders.model import quiet
 from isoglot.encoders.sentence_model import SentenceModel, cannot_export, same_route
 from isoglot.errors import ConfigError, locating
 from isoglot.progress import Progress, silent
@@ -98,6 +98,8 @@ class AlignedEncoder:
                 "layers": str(self.encoder.layers),
                 "pooling": self.encoder.pooling,
                 "sentence_pooling": self.encoder.sentence_pooling,
+                "prompt": self.encoder.prompt,
+                "echo": self.encoder.echo,
                 "level": self.level,
                 "each": self.each,
                 "alignments": len(self.alignments),
@@ -121,6 +123,8 @@ class AlignedEncoder:
             layer=manifest.text("layers"),
             pooling=manifest.text("pooling"),
             sentence_pooling=manifest.text("sentence_pooling"),
+            prompt=manifest.optional_text("prompt") or "",
+            echo="echo" in manifest.content and manifest.flag("echo"),
             **settings,
         )
         first, second = manifest.names("languages", exactly=2)
@@ -144,6 +148,8 @@ class AlignedEncoder:
             each=self.each,
             alignments=self.alignments,
             side=self.side(lang),
+            prompt=self.encoder.prompt,
+            echo=self.encoder.echo,
         )
 
     def _depth_to_save(self) -> int | None:

