@@ -18,6 +18,7 @@ EXTRAS: Mapping[str, Mapping[str, str]] = {
     "manifolds": {"pymanopt": "pymanopt"},
     "static-models": {"model2vec": "model2vec"},
     "encoders": {"torch": "torch", "transformers": "transformers"},
+    "gguf": {"gguf": "gguf"},
     "use": {"tokenizers": "tokenizers"},
     "sentence-models": {"sentence_transformers": "sentence-transformers (6 or newer)"},
     "training": {

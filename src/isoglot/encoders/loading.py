@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from isoglot.encoders.names import unreachable
 from isoglot.encoders.use_weights import is_use_folder
-from isoglot.errors import ConfigError, FormatError, IsoglotError, MissingExtraError
+from isoglot.errors import ConfigError, FormatError, InputError, IsoglotError, MissingExtraError, OfflineError
 
 #: More than any encoder has.
 _MOST_LAYERS = 1000
@@ -135,3 +134,15 @@ def clear_errors(folder: str) -> Iterator[None]:
         if Path(folder).is_dir() and isinstance(error, json.JSONDecodeError):
             raise FormatError("config.json is damaged", where=folder) from error
         raise unreachable(folder, error) from error
+
+
+def unreachable(name: str, error: Exception) -> OfflineError | InputError:
+    """What to tell when transformers could not load `name`."""
+    if Path(name).is_dir():
+        first = str(error).strip().splitlines() or [type(error).__name__]
+        return FormatError(f"transformers cannot load this model ({first[0]})", where=name)
+    return OfflineError(
+        "no such folder or installed package, and the model hub cannot be reached or has no such model",
+        where=name,
+        remedy="check the name, or name a folder with the model",
+    )

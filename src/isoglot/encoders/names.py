@@ -7,8 +7,10 @@ import os
 from pathlib import Path
 
 from isoglot import catalogue
+from isoglot.encoders.gguf import SUFFIX as GGUF, converted, gguf_file
+from isoglot.encoders.loading import unreachable
 from isoglot.encoders.use_weights import WEIGHTS as USE_WEIGHTS, is_use_folder
-from isoglot.errors import FormatError, InputError, OfflineError
+from isoglot.errors import InputError, OfflineError
 from isoglot.folders import FolderKind
 from isoglot.progress import Progress, silent
 
@@ -30,23 +32,24 @@ def find_model(name: str | Path, progress: Progress = silent) -> str:
 def find_here(name: str | Path, progress: Progress = silent) -> str | None:
     """The same, but None for names that only the hub can know."""
     folder = Path(name)
-    if folder.is_dir():
-        _check_folder(folder)
-        return str(folder)
+    if folder.is_dir() or gguf_file(folder):
+        return _usable(folder, progress)
     text = str(name)
     # A hub's name has one slash too ("org/model"); it is a path if what stands before the slash is a folder here.
     path_like = text.startswith((".", "/", "~")) or (os.sep in text and folder.parent.is_dir())
     if folder.is_file() or path_like:
         what = "is a file, not a folder with a model" if folder.is_file() else "no such folder"
         raise InputError(
-            what, where=text, remedy="name a folder with config.json and weights, as transformers saves it"
+            what,
+            where=text,
+            remedy="name a folder with config.json and weights, as transformers saves it, or a GGUF file",
         )
     if catalogue.has_entry(text):
         entry = catalogue.entry(text)
         if entry.kind != "encoder":
             raise InputError(f"{text} holds {entry.kind}, not an encoder", where="catalogue")
-        return str(_with_config(catalogue.fetch(entry, progress)))
-    return _installed(text)
+        return _usable(_model_folder(catalogue.fetch(entry, progress)), progress)
+    return _installed(text, progress)
 
 
 def _on_hub(name: str) -> str:
@@ -72,53 +75,42 @@ def _on_hub(name: str) -> str:
     return name
 
 
-def unreachable(name: str, error: Exception) -> OfflineError | InputError:
-    """What to tell when transformers could not load `name`."""
-    if Path(name).is_dir():
-        first = str(error).strip().splitlines() or [type(error).__name__]
-        return FormatError(f"transformers cannot load this model ({first[0]})", where=name)
-    return OfflineError(
-        "no such folder or installed package, and the model hub cannot be reached or has no such model",
-        where=name,
-        remedy="check the name, or name a folder with the model",
-    )
-
-
-def _check_folder(folder: Path) -> None:
-    if is_use_folder(folder):
-        return
-    if not (folder / "config.json").is_file():
+def _usable(path: Path, progress: Progress) -> str:
+    """The folder that is loaded for a folder or file with a model."""
+    file = gguf_file(path)
+    if file is not None:
+        return str(converted(file, progress))
+    if is_use_folder(path):
+        return str(path)
+    if not (path / "config.json").is_file():
         raise InputError(
             "no model here (no config.json)",
-            where=str(folder),
+            where=str(path),
             remedy="name a folder with config.json and weights, as transformers' save_pretrained writes it",
         )
-    if not any(path.suffix in _WEIGHTS for path in folder.iterdir()):
-        raise InputError("config.json, but no weights (model.safetensors)", where=str(folder), remedy="get them too")
+    if not any(one.suffix in _WEIGHTS for one in path.iterdir()):
+        raise InputError("config.json, but no weights (model.safetensors)", where=str(path), remedy="get them too")
+    return str(path)
 
 
-def _installed(name: str) -> str | None:
-    """The model folder inside an installed package of this name. The package itself is never imported."""
+def _installed(name: str, progress: Progress) -> str | None:
+    """The model inside an installed package of this name. The package itself is never imported."""
     if "/" in name:
         return None
     try:
         files = importlib.metadata.files(name) or []
     except importlib.metadata.PackageNotFoundError:
         return None
-    configs = [file for file in files if file.name in ("config.json", USE_WEIGHTS)]
-    for config in sorted(configs, key=lambda file: len(file.parts)):
-        folder = Path(str(config.locate())).parent
-        if is_use_folder(folder) or any(path.suffix in _WEIGHTS for path in folder.iterdir()):
-            return str(folder)
+    marks = [file for file in files if file.name in ("config.json", USE_WEIGHTS) or file.suffix == GGUF]
+    for mark in sorted(marks, key=lambda file: len(file.parts)):
+        path = Path(str(mark.locate()))
+        if path.suffix == GGUF:
+            return _usable(path, progress)
+        if is_use_folder(path.parent) or any(one.suffix in _WEIGHTS for one in path.parent.iterdir()):
+            return str(path.parent)
     raise InputError("this package is installed but carries no model", where=name)
 
 
-def _with_config(folder: Path) -> Path:
+def _model_folder(folder: Path) -> Path:
     """The catalogue keeps models in a folder of their own, one level down at most."""
-    if is_use_folder(folder):
-        return folder
-    found = (
-        folder if (folder / "config.json").is_file() else next((p.parent for p in folder.glob("*/config.json")), folder)
-    )
-    _check_folder(found)
-    return found
+    return next((path.parent for path in folder.glob("*/config.json")), folder)
