@@ -28,7 +28,7 @@ _ID = re.compile(r'\bid="(?!bm_)([^"]+)"')
 _CODE = re.compile(r'\bclass="[^"]*code')
 _TAG = re.compile(r"<[^>]*>")
 _PIECE = re.compile(r"(<[^>]*>)")
-_VARIANT = re.compile(r'<span hidden="true" id="(default|[A-Z]+)')
+_VARIANT = re.compile(r'<span\s+hidden="true"\s+id="(default|[A-Z]+)')
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 # A formula, markup or a call of a function rather than a sentence.
 _CALL = re.compile(r"[=<]|[\w.]+\s?\([^()]*[;,:][^()]*\)\W*$")
