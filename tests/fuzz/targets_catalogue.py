@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import json
 import lzma
@@ -20,6 +21,7 @@ from isoglot.catalogue.readers import READERS, reader
 from isoglot.lexicons import Lexicon
 from isoglot.progress import silent
 from isoglot.spaces import load_space, save_space
+from isoglot.text import ParallelText
 
 from .target import check_space, target
 from .targets_vectors import small_space
@@ -55,7 +57,7 @@ def _entry(name: str, languages: tuple[str, ...], result: str, **settings: str) 
     return Entry("kind/name", "kind", languages, "", "", "", (), name, settings, result)
 
 
-def _reads(entry: Entry, file: str, check: Callable[[Path], Any]) -> Callable[[Path], Any]:
+def _reads(entry: Entry, file: str, check: Callable[[Path], Any], copies: int = 1) -> Callable[[Path], Any]:
     """Convert the file in a folder of its own, as `fetch` does, and read the result."""
 
     def read(folder: Path) -> None:
@@ -63,7 +65,7 @@ def _reads(entry: Entry, file: str, check: Callable[[Path], Any]) -> Callable[[P
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
         try:
-            reader(entry.reader)(entry, [folder / file], place, silent)
+            reader(entry.reader)(entry, [folder / file] * copies, place, silent)
         except UnicodeDecodeError:
             return  # `fetch` tells these as damaged downloads
         check(place / entry.result)
@@ -88,6 +90,15 @@ _messages = _zip(
         "p/components/sun/translations/fr.json": json.dumps({"a": {"b": "Le soleil est levé", "c": "Soleil"}}),
     }
 )
+_help = "usr/share/libreoffice/help"
+_pages = _deb(
+    **{
+        f"{_help}/en-US/text/a.html": b'<p id="par_1">Open the <b>file</b> now</p><p id="par_2">Not yet</p>',
+        f"{_help}/fr/text/a.html": b'<p id="par_1">Ouvre <span hidden="true" id="defaulttext">le</span> fichier</p>',
+    }
+)
+_model = b"GGUF" + bytes(60)
+_parts = _zip(**{"p/SHA256SUMS": f"{hashlib.sha256(_model).hexdigest()}  m.gguf\n", "p/m.gguf.part00": _model})
 _packages: dict[str, tuple[bytes, Entry, Callable[[Path], Any]]] = {
     "wordnet": (
         _zip(**{"p/wordnet/index.sense": SENSES, "p/omw-1.4/fra/f.tab": FRENCH}),
@@ -100,10 +111,17 @@ _packages: dict[str, tuple[bytes, Entry, Callable[[Path], Any]]] = {
         _lexicon,
     ),
     "messages": (_messages, _entry("messages", ("en", "fr"), "", src="en", tgt="fr"), lambda path: None),
+    "help": (
+        _pages,
+        _entry("help_pages", ("en", "fr"), "text.en", src="en-US", tgt="fr"),
+        lambda path: ParallelText.load(path, path.with_suffix(".fr")),
+    ),
+    "gguf": (_parts, _entry("gguf_parts", ("en",), "model.gguf", file="m.gguf", papers=""), Path.read_bytes),
 }
 for _name, (_body, _own, _check) in _packages.items():
     if _own.reader in READERS:
-        target(f"package-{_name}", "texts", _bytes("package", _body), _reads(_own, "package", _check))
+        copies = 2 if _name == "gguf" else 1  # the first tells of the parts in the others
+        target(f"package-{_name}", "texts", _bytes("package", _body), _reads(_own, "package", _check, copies))
 
 
 def _make_public(folder: Path) -> None:

@@ -5,6 +5,7 @@
 
 from isoglot.catalogue.fetching import (
     cached as cached,
+    check_licence as check_licence,
     entry_at as entry_at,
     fetch as fetch,
     provenance as provenance,

@@ -38,7 +38,7 @@ def download_debian_package(
         raise DownloadError(
             f"comes in the Debian package {artefact.package}, and this machine has no apt-get",
             where=what,
-            remedy="fetch it on Debian or Ubuntu, or choose another dictionary",
+            remedy="fetch it on Debian or Ubuntu, or choose another entry",
         )
     step = f"downloading {artefact.package}"
     progress(step, 0, None)

@@ -40,7 +40,7 @@ def with_catalogue(page: str) -> str:
 
 
 def _row(entry: Entry) -> str:
-    asked = " (opt-in)" if entry.opt_in else ""
+    asked = f" (opt-in: {entry.accept})" if entry.opt_in else ""
     cells = [
         f"`{entry.name}`{asked}",
         f"[{entry.description}]({entry.homepage})",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from isoglot.catalogue.record import Artefact, Entry
+from isoglot.suggest import choose
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Family:
         codes: where `languages` is empty, a pattern of the codes that may be tried.
         listed: the language whose pairs with all others are fixed entries; `holds` of the other says how much is there.
         url: the address of the one file, where there are no artefacts.
+        packages: all artefacts by name; the template's may be named by language: `{target[package]}`.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Family:
     codes: str = ""
     listed: str = ""
     url: str = ""
+    packages: Mapping[str, Artefact] = dataclasses.field(default_factory=dict)
 
     @property
     def pattern(self) -> str:
@@ -66,4 +69,7 @@ class Family:
         if self.url:
             url = filled(self.url)
             fields["artefacts"] = (Artefact("url", url.rpartition("/")[2], url=url),)
+        else:
+            names = dict.fromkeys(map(filled, self.template.get("artefacts", ())))
+            fields["artefacts"] = tuple(choose("artefact", name, self.packages) for name in names)
         return Entry(languages=codes, **filled(fields))

@@ -22,7 +22,7 @@ from isoglot.catalogue.pipconfig import pip_settings
 from isoglot.catalogue.readers import Facts, reader
 from isoglot.catalogue.record import Artefact, Entry
 from isoglot.catalogue.table import entries, entry as find_entry, has_entry, is_shared
-from isoglot.errors import DownloadError, FormatError, IsoglotError, OfflineError
+from isoglot.errors import ConfigError, DownloadError, FormatError, IsoglotError, OfflineError
 from isoglot.files import cache_directory, check_writable, part_name, remove_abandoned, sha256_of_file
 from isoglot.folders import FolderKind
 from isoglot.locks import lock_path, output_lock
@@ -38,13 +38,26 @@ _KIND = FolderKind(
 )
 
 
-def fetch(name: str | Entry, progress: Progress = silent, *, connection: Connection | None = None) -> Path:
+def fetch(
+    name: str | Entry,
+    progress: Progress = silent,
+    *,
+    accept_licence: str | None = None,
+    connection: Connection | None = None,
+) -> Path:
     """The file (or folder, for parallel text and encoders) of this entry, downloaded and converted if need be.
 
     What was fetched and has changed since is fetched again, with a warning. Raises `OfflineError` if its source cannot
     be reached, `DownloadError` if what came is not what it should be.
+
+    Args:
+        name: such as "vectors/fr", or the entry itself.
+        accept_licence: the licence you accept, by its name (`Entry.accept`), where the entry asks for that. Once it is
+            accepted and fetched, nothing is asked any more.
+        connection: how to reach the outside; without it, as pip does.
     """
     entry = name if isinstance(name, Entry) else find_entry(name)
+    check_licence(entry, accept_licence)
     found, damage = _look_up(entry, progress)
     if found is None:
         return _fetch(entry, progress, connection)
@@ -57,6 +70,24 @@ def fetch(name: str | Entry, progress: Progress = silent, *, connection: Connect
             raise OfflineError(f"{what}, and we {error.what}", where=entry.name, remedy=error.remedy) from error
     _tidy(_folder(entry))
     return found
+
+
+def check_licence(name: str | Entry, accept_licence: str | None = None) -> None:
+    """Raise if this entry's licence has to be accepted by name and was not, now or when it was fetched."""
+    entry = name if isinstance(name, Entry) else find_entry(name)
+    if accept_licence is not None and accept_licence != entry.accept:
+        remedy = f"its licence is accepted as {entry.accept!r}" if entry.accept else "leave it out"
+        raise ConfigError(f"`accept_licence` {accept_licence} has no effect", where=entry.name, remedy=remedy)
+    if entry.accept in ("", accept_licence) or cached(entry) is not None:
+        return
+    # What is damaged or made by an older reader was accepted when it was fetched.
+    if (provenance(entry) or {}).get("accepted") != entry.accept:
+        call = f"isoglot.catalogue.fetch({entry.name!r}, accept_licence={entry.accept!r})"
+        raise ConfigError(
+            f"its licence binds what you do with it ({entry.licence})",
+            where=entry.name,
+            remedy=f"if you accept it, run once: {call}",
+        )
 
 
 def _tidy(folder: Path) -> None:
@@ -206,6 +237,7 @@ def _write_provenance(folder: Path, entry: Entry, files: list[tuple[Path, str]],
         "name": entry.name,
         "description": entry.description,
         "licence": entry.licence,
+        **({"accepted": entry.accept} if entry.accept else {}),
         "homepage": entry.homepage,
         "sources": [{key: value for key, value in source.items() if value} for source in sources],
         "facts": facts,

@@ -36,14 +36,21 @@ def load_lexicon(src: str, tgt: str, *, name: str | None = None, progress: Progr
     raise ConfigError(f"{found.name} is not a dictionary between {src} and {tgt}", where="catalogue")
 
 
-def load_parallel(src: str, tgt: str, *, short: bool = False, progress: Progress = silent) -> ParallelText:
-    """Parallel text of two languages: sentences of four words or more, or with `short` the shorter ones."""
-    name = f"parallel/{src}-{tgt}"
-    if not has_entry(name) and has_entry(f"parallel/{tgt}-{src}"):
-        return load_parallel(tgt, src, short=short, progress=progress).invert()
-    folder = fetch(name, progress)
+def load_parallel(
+    src: str, tgt: str, *, name: str | None = None, short: bool = False, progress: Progress = silent
+) -> ParallelText:
+    """Parallel text of two languages: sentences of four words or more, or with `short` the shorter ones.
+
+    `name`: another text than the messages of a program, e.g. "parallel/en-de-help"; reversed if need be.
+    """
+    found = entry(name or f"parallel/{src}-{tgt}")
+    if found.kind != "parallel" or set(found.languages) != {src, tgt}:
+        raise ConfigError(f"{found.name} is not a text of {src} and {tgt}", where="catalogue")
+    folder = fetch(found, progress)
+    first, second = found.languages
     stem = "short" if short else "text"
-    return ParallelText.load(folder / f"{stem}.{src}", folder / f"{stem}.{tgt}", src, tgt)
+    text = ParallelText.load(folder / f"{stem}.{first}", folder / f"{stem}.{second}", first, second)
+    return text if (first, second) == (src, tgt) else text.invert()
 
 
 def load_similarity(name: str, *, progress: Progress = silent) -> list[tuple[str, str, float]]:

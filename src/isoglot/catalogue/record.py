@@ -51,7 +51,7 @@ class Entry:
         reader: which function of `isoglot.catalogue.readers` turns them into our form.
         settings: what that function needs to know, e.g. the name of the file inside the package.
         result: name of the file inside the entry's folder that `fetch` gives; empty for the folder itself.
-        opt_in: not fetched together with others, because of its licence: must be asked for by name.
+        accept: the name by which people accept its licence before it is fetched; empty where none is asked for.
         edition: raised when the reader changes, so that older cached results are made again.
         holds: how much it held when its package was last read, for people and as a check.
     """
@@ -66,9 +66,14 @@ class Entry:
     reader: str
     settings: Mapping[str, str] = dataclasses.field(default_factory=dict)
     result: str = ""
-    opt_in: bool = False
+    accept: str = ""
     edition: int = 1
     holds: str = ""
+
+    @property
+    def opt_in(self) -> bool:
+        """Whether its licence binds what people do with it, so that they must accept it."""
+        return bool(self.accept)
 
     @property
     def size(self) -> int:

@@ -88,23 +88,20 @@ def read_catalogue(folder: Path) -> Catalogue:
     for path, content in files.items():
         with locating(str(path)):
             for name, table in content.get("entry", {}).items():
-                fields = _completed(table, content, artefacts)
-                fixed.append(_record(Entry, {"name": name, **fields, "languages": tuple(fields.get("languages", ()))}))
+                fields = {**content.get("common", {}), **table}
+                used = tuple(choose("artefact", one, artefacts) for one in fields.get("artefacts", ()))
+                fields |= {"artefacts": used, "languages": tuple(fields.get("languages", ()))}
+                fixed.append(_record(Entry, {"name": name, **fields}))
             for table in content.get("family", []):
-                fields = _completed(table, content, artefacts)
+                fields = {**content.get("common", {}), **table}
                 own = {key: fields.pop(key) for key in ("name", "about", "codes", "listed", "url") if key in fields}
                 check_known(fields, _names(Entry), own["name"])
-                families.append(Family(**own, template=fields, languages=content.get("languages", {})))
+                languages = content.get("languages", {})
+                families.append(Family(**own, template=fields, languages=languages, packages=artefacts))
                 fixed += families[-1].listed_entries()
     fixed.sort(key=lambda item: (KINDS.index(item.kind), item.name))
     families.sort(key=lambda family: KINDS.index(family.template["kind"]))
     return Catalogue({item.name: item for item in fixed}, tuple(families))
-
-
-def _completed(table: Mapping[str, Any], file: Mapping[str, Any], artefacts: Mapping[str, Artefact]) -> dict[str, Any]:
-    fields = {**file.get("common", {}), **table}
-    used = tuple(choose("artefact", name, artefacts) for name in fields.get("artefacts", ()))
-    return {**fields, "artefacts": used}
 
 
 def _record(kind: type[T], fields: Mapping[str, Any]) -> T:

@@ -67,8 +67,13 @@ def get(
         typer.Argument(metavar="NAME", help="Names of `isoglot data list`, such as vectors/fr.", autocompletion=_names),
     ],
     accept_licence: Annotated[
-        bool, typer.Option("--accept-licence", help="Also fetch data whose licence binds what you build with it.")
-    ] = False,
+        list[str] | None,
+        typer.Option(
+            "--accept-licence",
+            metavar="LICENCE",
+            help="Accept a licence that binds what you do with the data, by its name, such as gemma.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Fetch data by name, check it, and keep it in the cache; shows where it is and its licence.
@@ -77,24 +82,25 @@ def get(
 
     \b
       isoglot data get vectors/en vectors/fr lexicon/en-fr
-      isoglot data get vectors/tr --accept-licence
+      isoglot data get encoder/gemma-3-270m --accept-licence gemma
     """
-    from isoglot.catalogue import entry, fetch
+    from isoglot.catalogue import check_licence, entry, fetch
     from isoglot.cli.console import print_json, progress_bars, say
     from isoglot.errors import ConfigError
 
     chosen = [entry(name) for name in names]
-    for one in chosen:
-        if one.opt_in and not accept_licence:
-            raise ConfigError(f"{one.name} is under {one.licence}", remedy="add --accept-licence if that suits you")
-    if accept_licence and not any(one.opt_in for one in chosen):
-        raise ConfigError(
-            f"--accept-licence has no effect: {', '.join(names)} may be used without it", remedy="leave it out"
-        )
+    accepted = set(accept_licence or ())
+    asked = {one.accept for one in chosen if one.opt_in}
+    for name in sorted(accepted - asked):
+        remedy = f"their licences are accepted as: {', '.join(sorted(asked))}" if asked else "leave it out"
+        raise ConfigError(f"--accept-licence {name} has no effect on {', '.join(names)}", remedy=remedy)
+    licences = [one.accept if one.accept in accepted else None for one in chosen]
+    for one, licence in zip(chosen, licences, strict=True):
+        check_licence(one, licence)  # before anything is downloaded
     rows = []
-    for one in chosen:
+    for one, licence in zip(chosen, licences, strict=True):
         with progress_bars() as progress:
-            path = fetch(one, progress)
+            path = fetch(one, progress, accept_licence=licence)
         rows.append({**_record(one), "path": str(path)})
         if not json:
             say(f"{one.name}: {path} (licence: {one.licence}; from {one.source})")
@@ -148,5 +154,6 @@ def _record(entry: Entry) -> dict[str, Any]:
         "bytes": entry.size or None,
         "sha256": [artefact.sha256 for artefact in entry.artefacts if artefact.sha256],
         "opt_in": entry.opt_in,
+        "accept": entry.accept or None,
         "cached": cached(entry) is not None,
     }

@@ -92,10 +92,7 @@ def open_parallel(texts: Sequence[str], progress: Progress, *, limit: int | None
     from isoglot.text import ParallelText
 
     if len(texts) == 1 and texts[0].startswith("parallel/") and not Path(texts[0]).exists():
-        first, dash, second = texts[0].removeprefix("parallel/").partition("-")
-        if not dash:
-            raise ConfigError(f"unknown parallel text {texts[0]!r}", remedy="name it like parallel/en-de")
-        text = catalogue.load_parallel(first, second, progress=progress)
+        text = catalogue.load_parallel(*catalogue.entry(texts[0]).languages, name=texts[0], progress=progress)
     elif len(texts) == 2:
         named = [language_and_name(name) for name in texts]
         languages = [lang or guess_language(name) for lang, name in named]

@@ -17,6 +17,9 @@ _SYNONYMS = {
     "dictionary_from": "from_vectors",
 }
 
+#: What Python fetches under a licence that has to be accepted: `isoglot data get` does the same.
+_FETCH = re.compile(r"isoglot\.catalogue\.fetch\('([^']+)', accept_licence='([^']+)'\)")
+
 #: Of the command in progress; typer brings its own copy of click, and so its own "current context".
 _running: Any = None
 
@@ -28,7 +31,12 @@ def remember(context: Any) -> None:
 
 
 def in_options(text: str) -> str:
-    """The text with each `` `name` `` as the option of the command in progress, or else without backticks."""
+    """The text with each `` `name` `` as the option of the command in progress, or else without backticks.
+
+    >>> in_options("run once: isoglot.catalogue.fetch('vectors/tr', accept_licence='agpl-3.0')")
+    'run once: isoglot data get vectors/tr --accept-licence agpl-3.0'
+    """
+    text = _FETCH.sub(r"isoglot data get \1 --accept-licence \2", text)
     return re.sub(r"`([a-z][a-z0-9_]*)`", lambda found: _option_for(found[1]) or found[1], text)
 
 

@@ -63,10 +63,8 @@ def open_texts(recipe: Recipe, progress: Progress = silent) -> list[Corpus]:
         src: Any
         tgt: Any
         if place.startswith("parallel/") and not Path(place).exists():
-            first, _, second = place.removeprefix("parallel/").partition("-")
-            if {first, second} != {lang, recipe.target}:
-                raise ConfigError(f"{place} is not a text of {lang} and {recipe.target}", where="parallel")
-            text = catalogue.load_parallel(lang, recipe.target, progress=progress)
+            with locating("parallel"):
+                text = catalogue.load_parallel(lang, recipe.target, name=place, progress=progress)
             src, tgt = text.src, text.tgt
         else:
             parts = [Path(part.strip()).expanduser() for part in place.split(",")]

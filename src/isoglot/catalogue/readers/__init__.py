@@ -31,10 +31,12 @@ READERS = {
     "freedict": "dictd",
     "mueller": "dictd",
     "messages": "messages",
+    "help_pages": "help_pages",
     "similarity": "corpora",
     "sentiment": "corpora",
     "tagged": "corpora",
-    "encoder": "corpora",
+    "encoder": "models",
+    "gguf_parts": "models",
 }
 
 

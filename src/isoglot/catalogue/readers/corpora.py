@@ -1,10 +1,9 @@
-"""Small labelled sets (similarity, sentiment, tagged text) as tab-separated files, and a sentence encoder's folder."""
+"""Small labelled sets (similarity, sentiment, tagged text) as tab-separated files."""
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -13,8 +12,6 @@ from isoglot.catalogue.readers import Facts
 from isoglot.catalogue.record import Entry
 from isoglot.errors import FormatError
 from isoglot.progress import Progress
-
-_PLAIN_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 
 
 def read_similarity(entry: Entry, artefacts: Sequence[Path], folder: Path, progress: Progress) -> Facts:
@@ -59,26 +56,6 @@ def read_tagged(entry: Entry, artefacts: Sequence[Path], folder: Path, progress:
         raise FormatError("no tagged sentences found", where=entry.name)
     (folder / entry.result).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return {"sentences": sentences, "tokens": tokens}
-
-
-def read_encoder(entry: Entry, artefacts: Sequence[Path], folder: Path, progress: Progress) -> Facts:
-    """Copy the model's folder. settings: `folder` inside the package."""
-    inside = entry.settings["folder"] + "/"
-    count = 0
-    for name, content in Archive(artefacts[0]).walk(
-        lambda name: name.startswith(inside) and not name.endswith((".py", ".pyc")), progress, f"reading {entry.name}"
-    ):
-        relative = name.removeprefix(inside)
-        # The only reader that keeps names from the archive: they must be plain and stay below the folder.
-        if not _PLAIN_NAME.fullmatch(relative) or any(set(part) == {"."} for part in relative.split("/")):
-            raise FormatError(f"unexpected name {name!r} in the package", where=entry.name)
-        target = folder / relative
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(content)
-        count += 1
-    if not (folder / "config.json").is_file():
-        raise FormatError("the package holds no model", where=entry.name)
-    return {"files": count}
 
 
 def _text(entry: Entry, artefacts: Sequence[Path]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from isoglot.catalogue.archive import Archive
@@ -47,15 +47,19 @@ def read_messages(entry: Entry, artefacts: Sequence[Path], folder: Path, progres
             raise FormatError(f"{name} is not JSON", where=entry.name) from error
         messages[match[2]].update(((match[1], key), text) for key, text in _leaves(tree))
     pairs = align_messages(messages[src], messages[tgt])
-    parts = {
-        "text": [pair for pair in pairs if len(pair[0].split()) >= LONG],
-        "short": [pair for pair in pairs if len(pair[0].split()) < LONG],
-    }
-    for stem, kept in parts.items():
-        src_lang, tgt_lang = entry.languages
-        text = ParallelText(src_lang, tgt_lang, tuple(a for a, _ in kept), tuple(b for _, b in kept))
-        text.save(folder / f"{stem}.{src_lang}", folder / f"{stem}.{tgt_lang}")
-    return {"pairs": len(parts["text"]), "short pairs": len(parts["short"])}
+    return write_parallel(entry, {pair: len(pair[0].split()) >= LONG for pair in pairs}, folder)
+
+
+def write_parallel(entry: Entry, pairs: Mapping[tuple[str, str], bool], folder: Path) -> Facts:
+    """Write the pairs that are long as `text.*` and the others as `short.*`; give how many there are."""
+    src, tgt = entry.languages
+    count = {}
+    for stem, long in (("text", True), ("short", False)):
+        kept = [pair for pair, is_long in pairs.items() if is_long == long]
+        text = ParallelText(src, tgt, tuple(a for a, _ in kept), tuple(b for _, b in kept))
+        text.save(folder / f"{stem}.{src}", folder / f"{stem}.{tgt}")
+        count[stem] = len(kept)
+    return {"pairs": count["text"], "short pairs": count["short"]}
 
 
 def align_messages(src: dict[tuple[str, str], str], tgt: dict[tuple[str, str], str]) -> list[tuple[str, str]]:
