@@ -18,3 +18,4 @@ from isoglot.encoders.model import (
 )
 from isoglot.encoders.names import ENCODER_FOLDER as ENCODER_FOLDER
 from isoglot.encoders.pieces import POOLINGS as POOLINGS, Tokens as Tokens, check_pooling as check_pooling
+from isoglot.encoders.sentence_pooling import pooling_modules as pooling_modules

@@ -28,6 +28,7 @@ from isoglot.encoders.loading import (
 )
 from isoglot.encoders.names import find_model
 from isoglot.encoders.pieces import Piece, TokenMap, batches
+from isoglot.encoders.use_weights import is_use_folder
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix
@@ -251,7 +252,7 @@ def load_masked_model(loaded: LoadedModel, new_head: int | None = None) -> Any:
     torch, transformers = libraries()
     with quiet(), clear_errors(loaded.folder), torch.random.fork_rng(devices=[]):
         torch.manual_seed(new_head or 0)
-        whole, loading = transformers.AutoModelForMaskedLM.from_pretrained(
+        whole, loading = _masked_class(transformers, loaded.folder).from_pretrained(
             loaded.folder, dtype=getattr(torch, loaded.dtype), output_loading_info=True
         )
     missing = sorted(name for name in loading["missing_keys"] if "position_ids" not in name)
@@ -263,6 +264,14 @@ def load_masked_model(loaded: LoadedModel, new_head: int | None = None) -> Any:
         )
     loaded.adopt(whole)
     return whole
+
+
+def _masked_class(transformers: Any, folder: str) -> Any:
+    if not is_use_folder(Path(folder)):
+        return transformers.AutoModelForMaskedLM
+    from isoglot.encoders.use_model import UseForMaskedLM
+
+    return UseForMaskedLM
 
 
 def _add(torch: Any, out: Any, states: Any, pieces: Sequence[Piece], token_map: TokenMap | None) -> None:

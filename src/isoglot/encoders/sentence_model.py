@@ -18,6 +18,7 @@ import numpy.typing as npt
 from isoglot.aligners import Alignment, LinearAlignment, Side
 from isoglot.encoders.encoder import Encoder
 from isoglot.encoders.maps import Level
+from isoglot.encoders.sentence_pooling import pooling_modules
 from isoglot.errors import MissingExtraError
 from isoglot.spaces import Normaliser
 
@@ -31,6 +32,8 @@ def cannot_export(encoder: Encoder, alignments: Sequence[Alignment]) -> str | No
         return "sentence-transformers takes one layer of an encoder, not several"
     if not isinstance(alignments[0], LinearAlignment):
         return f"sentence-transformers has no module for the map of {alignments[0].method}"
+    if encoder.prompt or encoder.echo:
+        return "sentence-transformers cannot leave a prompt or a first copy of the text out of the mean"
     number = encoder.layers.numbers[0]
     if number != encoder.model.depth and (not encoder.model.can_be_cut or number == 0):
         return f"layer {number} of a {encoder.model.config.model_type} cannot be made its last"
@@ -52,27 +55,23 @@ class SentenceModel:
             from sentence_transformers import SentenceTransformer
             from sentence_transformers.base.modules import Normalize, Router
             from sentence_transformers.base.modules.transformer import Transformer
-            from sentence_transformers.sentence_transformer.modules import Pooling, WordWeights
         except ImportError as error:
             raise MissingExtraError(
                 "sentence-transformers (6 or newer)", "encoders", "saving an aligned encoder"
             ) from error
         shared = Transformer(str(folder / "encoder"))
         shared.max_seq_length = self._encoder.max_length
-        vocabulary = _tokens_by_number(shared.tokenizer)
-        at_mean = self._encoder.sentence_pooling == "mean"
         routes = {}
         for side, lang in zip(("src", "tgt"), self._languages, strict=True):
-            pooling = Pooling(self._encoder.model.width, pooling_mode=self._encoder.sentence_pooling)
             at = "token_embeddings" if self._level == "word" else "sentence_embedding"
             mapped = [_module(step, at) for step in steps_of(self._alignment, side)]  # type: ignore[arg-type]
             if self._level == "word":
-                pooling.embedding_dimension = _width(mapped, self._encoder.model.width)
+                width = _width(mapped, self._encoder.model.width)
                 # As in `Encoder.sentences`: maps learned on words know nothing of special tokens.
-                weights = WordWeights(vocabulary, {vocabulary[number]: 0.0 for number in self._encoder.special_tokens})
-                routes[lang] = [shared, *mapped, *([weights] if at_mean else []), pooling, Normalize()]
+                pooled = pooling_modules(self._encoder, special=False, width=width)
+                routes[lang] = [shared, *mapped, *pooled, Normalize()]
             else:
-                routes[lang] = [shared, pooling, *mapped, Normalize()]
+                routes[lang] = [shared, *pooling_modules(self._encoder), *mapped, Normalize()]
         # Text whose language is not told gets no vector, unless both languages have the same map anyway: that of the
         # wrong language would look right and find little.
         default = self._languages[1] if same_route(self._alignment) else None
@@ -95,11 +94,6 @@ def same_route(alignment: Alignment) -> bool:
         or (a is not None and b is not None and all(np.array_equal(m, n) for m, n in zip(a, b, strict=True)))
         for a, b in zip(first, second, strict=True)
     )
-
-
-def _tokens_by_number(tokenizer: Any) -> list[str]:
-    found = {number: token for token, number in tokenizer.get_vocab().items()}
-    return [found.get(number, f"<{number}>") for number in range(max(found) + 1)]
 
 
 def _keep_weights_once(folder: Path, written: str) -> None:

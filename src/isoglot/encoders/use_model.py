@@ -12,7 +12,7 @@ transformers works with it; a folder of the package's two files (see `use_weight
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -20,12 +20,13 @@ from torch import Tensor, nn
 from transformers import (
     AutoConfig,
     AutoModel,
+    AutoModelForMaskedLM,
     AutoTokenizer,
     PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerFast,
 )
-from transformers.modeling_outputs import BaseModelOutputWithPooling
+from transformers.modeling_outputs import BaseModelOutputWithPooling, MaskedLMOutput
 
 from isoglot.encoders.sentencepiece import tokenizer_json
 from isoglot.encoders.use_weights import (
@@ -66,7 +67,7 @@ class UseConfig(PreTrainedConfig):  # type: ignore[misc]
         self.initializer_range = initializer_range
         self.num_hidden_layers = 1
         self.max_position_embeddings = LONGEST
-        super().__init__(pad_token_id=pad_token_id, **more)
+        super().__init__(pad_token_id=pad_token_id, **{"tie_word_embeddings": True, **more})
 
 
 class UseModel(PreTrainedModel):  # type: ignore[misc]
@@ -129,6 +130,52 @@ class UseModel(PreTrainedModel):  # type: ignore[misc]
             model = cls(_config_of(weights))
         model.load_state_dict(_state(weights, model.config.vocab_size), assign=True)
         return model.to(settings.get("dtype") or torch.float32).eval()
+
+
+class UseForMaskedLM(PreTrainedModel):  # type: ignore[misc]
+    """With a head that guesses masked pieces; its last weights are the embeddings."""
+
+    config_class = UseConfig
+    base_model_prefix = "encoder"
+    _tied_weights_keys: ClassVar[dict[str, str]] = {"lm_head.decoder.weight": "encoder.embeddings.weight"}
+
+    def __init__(self, config: UseConfig) -> None:
+        super().__init__(config)
+        self.encoder = UseModel(config)
+        self.lm_head = _MaskedHead(config)
+        self.post_init()
+
+    def get_output_embeddings(self) -> nn.Module:
+        return self.lm_head.decoder
+
+    def set_output_embeddings(self, value: nn.Linear) -> None:
+        self.lm_head.decoder = value
+
+    def forward(self, **inputs: Any) -> MaskedLMOutput:
+        return MaskedLMOutput(logits=self.lm_head(self.encoder(**inputs).last_hidden_state))
+
+    @classmethod
+    def from_pretrained(cls, name: Any, *arguments: Any, **settings: Any) -> Any:
+        """As transformers does it; the package's own files hold no head, so that it is a new one."""
+        if not is_use_folder(Path(name)):
+            return super().from_pretrained(name, *arguments, **settings)
+        encoder = UseModel.from_pretrained(name, **settings)
+        model = cls(encoder.config).to(encoder.dtype)
+        model.encoder = encoder
+        model.tie_weights()
+        return model, {"missing_keys": {f"lm_head.{name}" for name, _ in model.lm_head.named_parameters()}}
+
+
+class _MaskedHead(nn.Module):
+    def __init__(self, config: UseConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        self.norm = nn.LayerNorm(config.hidden_size, eps=1e-5)
+        self.decoder = nn.Linear(config.hidden_size, config.vocab_size)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        scores: Tensor = self.decoder(self.norm(nn.functional.gelu(self.dense(tokens))))
+        return scores
 
 
 def use_tokenizer(folder: Path) -> Any:
@@ -222,4 +269,5 @@ def _state(weights: UseWeights, rows: int) -> dict[str, Tensor]:
 
 AutoConfig.register(MODEL_TYPE, UseConfig, exist_ok=True)
 AutoModel.register(UseConfig, UseModel, exist_ok=True)
+AutoModelForMaskedLM.register(UseConfig, UseForMaskedLM, exist_ok=True)
 AutoTokenizer.register(UseConfig, fast_tokenizer_class=PreTrainedTokenizerFast, exist_ok=True)

@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from isoglot.encoders import Encoder, quiet
+from isoglot.encoders import Encoder, pooling_modules, quiet
 from isoglot.errors import InputError, MissingExtraError
 from isoglot.files import part_name, remove_abandoned
 from isoglot.manifests import read_json_object
@@ -50,13 +50,12 @@ def check_export() -> None:
 def save_encoder(encoder: Encoder, folder: Path) -> None:
     """Write the model into the folder, beside existing files; each file is complete before it gets its name.
 
-    Sentence vectors are the means of all tokens, as in `Encoder.sentences`, scaled to unit length.
+    Sentence vectors are those of `Encoder.sentences`, scaled to unit length.
     """
     check_export()
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.base.modules import Normalize
     from sentence_transformers.base.modules.transformer import Transformer
-    from sentence_transformers.sentence_transformer.modules import Pooling
 
     folder.mkdir(parents=True, exist_ok=True)
     remove_abandoned(folder, "model")
@@ -67,7 +66,7 @@ def save_encoder(encoder: Encoder, folder: Path) -> None:
         with quiet():
             words = Transformer(str(temporary))
             words.max_seq_length = encoder.model.longest
-            modules = [words, Pooling(encoder.model.width, pooling_mode="mean"), Normalize()]
+            modules = [words, *pooling_modules(encoder), Normalize()]
             SentenceTransformer(modules=modules, device="cpu").save(str(temporary), create_model_card=False)
         # sentence-transformers saves the model without its head, so save ours again.
         encoder.model.save(temporary)
