@@ -74,7 +74,7 @@ def test_commands_by_what_people_do():
         if command.path[0] not in panels[command.panel]:
             panels[command.panel].append(command.path[0])
     assert dict(panels) == {
-        "Start": ["demo", "align", "translate", "lexicon", "methods"],
+        "Start": ["demo", "align", "translate", "lexicon", "search", "methods"],
         "Measure": ["evaluate", "compare", "inspect", "audit"],
         "Text and vectors": ["text", "vectors", "joint", "info", "convert", "export", "simulate"],
         "Encoders": ["encoder", "wordalign", "project"],

@@ -18,6 +18,7 @@ class _Root(Group):
             "align": "align:align",
             "translate": "translate:translate_words",
             "lexicon": "translate:lexicon",
+            "search": "search:search",
             "methods": "methods:methods_table",
         },
         "Measure": {

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isoglot.cli.commands import tabular
+from isoglot.cli.encoder_inputs import check_encoder
 from isoglot.cli.options import (
     Cache,
     EncoderName,
@@ -20,7 +21,6 @@ from isoglot.cli.options import (
     Segmenters,
     Words,
 )
-from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.pipelines import Audit, Figure
@@ -69,7 +69,7 @@ def audit(
         raise ConfigError(
             "--gold and --base go together", remedy="--base says what the file calls a first word: 0 or 1"
         )
-    require("encoders", "an encoder")
+    check_encoder(encoder)
     claim(output)
     with progress_bars() as progress:
         # What can go wrong is found before the encoder is loaded.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import typer
 
 from isoglot.cli.commands import tabular
+from isoglot.cli.encoder_inputs import check_encoder
 from isoglot.cli.given import refuse, refuse_doubled
 from isoglot.cli.options import (
     Cache,
@@ -33,7 +34,6 @@ from isoglot.cli.options import (
     Texts,
     Threads,
 )
-from isoglot.extras import require
 
 
 @tabular
@@ -104,7 +104,7 @@ def distill(
         min_count=min_count, max_words=limit, lower=lower, min_tokens=min_tokens, max_sentences=sentences, seed=seed,
     )  # fmt: skip
     _refuse_idle(context, how.method, own)
-    require("encoders", "an encoder")
+    check_encoder(encoder)
     claim(output, DISTILLED_FOLDER)
     files = read_texts(texts, encoding)
     how = dataclasses.replace(how, segmenter=join_segmenters(segmenter, "icu", [file.lang for file in files]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from isoglot.cli.commands import tabular
-from isoglot.cli.encoder_inputs import refuse_for_links
+from isoglot.cli.encoder_inputs import check_encoder, refuse_for_links
 from isoglot.cli.given import refuse, refuse_doubled
 from isoglot.cli.options import (
     Cache,
@@ -103,7 +103,7 @@ def align(
 
     own, linking = split_word_settings(settings)
     aligner = parse_aligner(method, own, seed=seed, normalise=normalise, match_dimensions=False)
-    require("encoders", "an encoder")
+    check_encoder(encoder)
     refuse_doubled(context, own)
     check_linking(word_method, linking)
     if level == "sentence":

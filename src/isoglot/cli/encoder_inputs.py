@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from isoglot.cli.given import given, refuse
-from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.encoders import Encoder
@@ -25,9 +24,16 @@ def encoder_settings(context: typer.Context) -> dict[str, Any]:
     return {name: context.params[name] for name in names if name in context.params}
 
 
+def check_encoder(name: str) -> None:
+    """Raise before other work if what runs this encoder is not installed."""
+    from isoglot.encoders import check_encoder as check, is_aligned_folder
+
+    folder = Path(name)
+    check(folder / "encoder" if is_aligned_folder(folder) else name)
+
+
 def open_encoder(name: str, progress: Progress, **settings: Any) -> Encoder:
     """One encoder for both languages, without any maps."""
-    require("encoders", "an encoder")
     from isoglot.encoders import Encoder, is_aligned_folder
     from isoglot.errors import ConfigError
 
@@ -40,16 +46,21 @@ def open_encoders(
     name: str, languages: tuple[str, str], progress: Progress, **settings: Any
 ) -> tuple[Encoder, Encoder]:
     """An encoder for each language: one and the same, or with the map of each where the folder holds an aligned one."""
+    first, second = language_encoders(name, languages, progress, **settings)
+    return first, second
+
+
+def language_encoders(name: str, languages: Sequence[str | None], progress: Progress, **settings: Any) -> list[Encoder]:
+    """The same for any number of languages; only those of an aligned encoder have to be told."""
     from isoglot.encoders import Encoder, is_aligned_folder
     from isoglot.errors import ConfigError
 
     if not is_aligned_folder(Path(name)):
-        only = open_encoder(name, progress, **settings)
-        return only, only
+        return [open_encoder(name, progress, **settings)] * len(languages)
     if settings.pop("layer", None) not in (None, "-1") or settings.pop("pooling", None) not in (None, "mean"):
         raise ConfigError("an aligned encoder has its own layer and pooling", where=name, remedy="leave them out")
-    first, second = (Encoder(name, lang=lang, progress=progress, **settings) for lang in languages)
-    return first, second
+    opened = {lang: Encoder(name, lang=lang, progress=progress, **settings) for lang in dict.fromkeys(languages)}
+    return [opened[lang] for lang in languages]
 
 
 def refuse_for_aligned(context: typer.Context, encoder: str) -> None:

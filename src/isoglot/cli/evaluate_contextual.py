@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isoglot.cli.commands import tabular
-from isoglot.cli.encoder_inputs import refuse_for_aligned
+from isoglot.cli.encoder_inputs import check_encoder, refuse_for_aligned
 from isoglot.cli.options import (
     Base,
     Cache,
@@ -29,7 +29,6 @@ from isoglot.cli.options import (
     Seed,
     Segmenters,
 )
-from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.tasks import Result
@@ -70,7 +69,7 @@ def tatoeba(
     if score not in TATOEBA_SCORES:
         remedy = f"choose {' or '.join(TATOEBA_SCORES)}"
         raise ConfigError(f"sentence retrieval has no --score {score}", remedy=remedy)
-    require("encoders", "an encoder")
+    check_encoder(encoder)
     refuse_for_aligned(context, encoder)
     _check_per_item(per_item)
     with progress_bars() as progress:
@@ -200,7 +199,7 @@ def rfeval(
     from isoglot.pipelines import judge_translations
     from isoglot.tasks import read_wmt
 
-    require("encoders", "an encoder")
+    check_encoder(encoder)
     refuse_for_aligned(context, encoder)
     _check_per_item(per_item)
     src, dash, tgt = languages.strip().partition("-")

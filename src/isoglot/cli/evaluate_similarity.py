@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.commands import tabular
-from isoglot.cli.encoder_inputs import refuse_for_aligned
+from isoglot.cli.encoder_inputs import check_encoder, refuse_for_aligned
 from isoglot.cli.given import refuse
 from isoglot.cli.options import (
     Cache,
@@ -28,7 +28,6 @@ from isoglot.cli.options import (
     Seed,
     To,
 )
-from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.progress import Progress
@@ -107,7 +106,7 @@ def similarity(
             refuse(context, where, "source", "target", remedy="name languages as LANG=FILE")
     else:
         refuse(context, "with --encoder, which encodes just the words of SET as they are", "limit", "lower")
-        require("encoders", "an encoder")
+        check_encoder(encoder)
         refuse_for_aligned(context, encoder)
     if per_item is not None:
         check_writable(per_item)

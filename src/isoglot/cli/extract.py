@@ -6,7 +6,7 @@ import shlex
 
 import typer
 
-from isoglot.cli.encoder_inputs import refuse_for_links
+from isoglot.cli.encoder_inputs import check_encoder, refuse_for_links
 from isoglot.cli.options import (
     Cache,
     Device,
@@ -25,7 +25,6 @@ from isoglot.cli.options import (
     Settings,
     WordMethod,
 )
-from isoglot.extras import require
 
 
 def extract(
@@ -76,7 +75,7 @@ def extract(
     from isoglot.pipelines import PAIRS_FOLDER, extract_to, tokenise
     from isoglot.wordalign import check_linking
 
-    require("encoders", "an encoder")
+    check_encoder(encoder)
     refuse_for_links(context, "word_method", "settings")
     claim(output, PAIRS_FOLDER)
     _, linking = split_word_settings(settings, main=True)

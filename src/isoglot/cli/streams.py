@@ -15,6 +15,8 @@ from typing import Any, TextIO, cast
 
 from isoglot.printable import printable
 
+#: Of words or questions on standard input, which may be any stream.
+_MOST_BYTES = 1 << 26
 #: Environment variables that rich and typer believe, and sizes in which they still show something.
 _SIZES = {"COLUMNS": range(20, 10_000), "TERMINAL_WIDTH": range(20, 10_000), "LINES": range(1, 10_000)}
 
@@ -152,3 +154,22 @@ def _encoding_error(error: UnicodeError) -> tuple[str | bytes, int]:
         else:
             parts.append(character.encode("ascii", "backslashreplace"))
     return b"".join(parts), error.end
+
+
+def standard_input_lines() -> list[str]:
+    """Lines of standard input that hold text; none where it is a terminal."""
+    if sys.stdin.isatty():
+        return []
+    from isoglot.errors import InputError
+    from isoglot.text import not_utf8
+
+    data = sys.stdin.buffer.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        what = f"holds more than {_MOST_BYTES >> 20} MB"
+        raise InputError(what, where="standard input", remedy="give fewer lines at a time")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise not_utf8(f"standard input:{line}", data[error.start]) from error
+    return [line.strip() for line in text.split("\n") if line.strip()]

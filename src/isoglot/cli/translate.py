@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
 
 from isoglot.cli.commands import tabular
-from isoglot.cli.options import AlignedFolder, Backend, From, Json, OptionalLimit, Output, Rerank, Score, Targets, To
-
-#: Of words on standard input, which may be any stream.
-_MOST_BYTES = 1 << 26
+from isoglot.cli.options import (
+    AlignedFolder,
+    Backend,
+    From,
+    Json,
+    OptionalLimit,
+    Output,
+    Rerank,
+    Score,
+    Targets,
+    To,
+    Top,
+)
 
 
 @tabular
@@ -23,7 +31,7 @@ def translate_words(
     ] = None,
     source: From = None,
     targets: Targets = None,
-    k: Annotated[int, typer.Option("--top", "-k", min=1, help="Number of candidates to show.")] = 5,
+    k: Top = 5,
     score: Score = "csls",
     rerank: Rerank = None,
     json: Json = False,
@@ -40,11 +48,12 @@ def translate_words(
     from isoglot.aligned import translate
     from isoglot.cli.console import print_json, progress_bars, say, table
     from isoglot.cli.inputs import aligned_folder
+    from isoglot.cli.streams import standard_input_lines
     from isoglot.errors import InputError
 
     answers = []
     with aligned_folder(folder) as aligned, progress_bars() as progress:
-        asked = _from_standard_input() if not words or words == ["-"] else words
+        asked = standard_input_lines() if not words or words == ["-"] else words
         if not asked:
             raise InputError("no words given", remedy="name words, or give one per line on standard input")
         first, _ = aligned.direction(source, targets[0] if targets else None)
@@ -139,21 +148,3 @@ def lexicon(
         )
         return
     say(f"{len(pairs):,} pairs {first} to {second}, {share:.0%} mutual, written to {output}")
-
-
-def _from_standard_input() -> list[str]:
-    if sys.stdin.isatty():
-        return []
-    from isoglot.errors import InputError
-    from isoglot.text import not_utf8
-
-    data = sys.stdin.buffer.read(_MOST_BYTES + 1)
-    if len(data) > _MOST_BYTES:
-        what = f"holds more than {_MOST_BYTES >> 20} MB"
-        raise InputError(what, where="standard input", remedy="give fewer words at a time")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise not_utf8(f"standard input:{line}", data[error.start]) from error
-    return [line.strip() for line in text.split("\n") if line.strip()]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isoglot.cli.encoder_inputs import refuse_for_aligned
+from isoglot.cli.encoder_inputs import check_encoder, refuse_for_aligned
 from isoglot.cli.given import refuse
 from isoglot.cli.options import (
     Base,
@@ -24,7 +24,6 @@ from isoglot.cli.options import (
     Settings,
     WordMethod,
 )
-from isoglot.extras import require
 
 if TYPE_CHECKING:
     from isoglot.encoders import Encoder
@@ -108,7 +107,7 @@ def wordalign(
         of_encoders = ("encoder", "layer", "pooling", "device", "dtype", "cache")
         refuse(context, f"with --word-method {word_method}, which counts words and takes no encoder", *of_encoders)
     elif encoder is not None:
-        require("encoders", "an encoder")
+        check_encoder(encoder)
         refuse_for_aligned(context, encoder)
     if output is not None:
         claim_file(output)

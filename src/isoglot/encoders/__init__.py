@@ -1,6 +1,7 @@
 """Contextual encoders: sentences to vectors of words and sentences, word alignment, encoders aligned to each other."""
 
 from isoglot.encoders.aligned import AlignedEncoder as AlignedEncoder
+from isoglot.encoders.backends import check_encoder as check_encoder
 from isoglot.encoders.encoded import WordVectors as WordVectors
 from isoglot.encoders.encoder import SHARD as SHARD, Encoder as Encoder
 from isoglot.encoders.estimate import SAMPLE as SAMPLE, Estimate as Estimate, estimate_encoding as estimate_encoding

@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, cast
 from isoglot.encoders.names import find_here
 from isoglot.encoders.use_numpy import NumpyUse
 from isoglot.encoders.use_weights import is_use_folder
-from isoglot.extras import has_extra
+from isoglot.extras import has_extra, require
 from isoglot.progress import Progress, silent
 
 if TYPE_CHECKING:
     from isoglot.encoders.model import LoadedModel
+
+
+def check_encoder(name: str | Path) -> None:
+    """Raise before other work if what runs this encoder is not installed."""
+    if has_extra("encoders"):
+        return
+    folder = find_here(name)
+    require("use" if folder is not None and is_use_folder(Path(folder)) else "encoders", "an encoder")
 
 
 def open_model(

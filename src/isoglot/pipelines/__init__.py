@@ -18,6 +18,7 @@ from isoglot.pipelines.contextual_pairs import (
     extract_to as extract_to,
 )
 from isoglot.pipelines.demo import run_demo as run_demo
+from isoglot.pipelines.demo_search import run_search_demo as run_search_demo
 from isoglot.pipelines.encoder_alignment import align_encoder as align_encoder, tokenise as tokenise
 from isoglot.pipelines.finetune_encoder import Finetuned as Finetuned, finetune as finetune
 from isoglot.pipelines.induction import check_inducer as check_inducer, check_learner as check_learner
@@ -35,6 +36,12 @@ from isoglot.pipelines.joint import (
 from isoglot.pipelines.joint_report import look_at as look_at, write_joint_page as write_joint_page
 from isoglot.pipelines.load import load as load
 from isoglot.pipelines.pivot import align_to_pivot as align_to_pivot
+from isoglot.pipelines.search import (
+    Answer as Answer,
+    Line as Line,
+    SearchText as SearchText,
+    encode_lines as encode_lines,
+)
 from isoglot.pipelines.small_data import few_words as few_words
 from isoglot.pipelines.static_alignment import (
     StaticAlignment as StaticAlignment,
