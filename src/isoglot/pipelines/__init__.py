@@ -10,6 +10,7 @@ from isoglot.pipelines.contextual import (
     align_and_test as align_and_test,
     held_out_words as held_out_words,
     judge_translations as judge_translations,
+    search_sentences as search_sentences,
 )
 from isoglot.pipelines.contextual_pairs import (
     PAIRS_FOLDER as PAIRS_FOLDER,

@@ -85,14 +85,14 @@ def _examples(whole: SearchText, pairs: list[tuple[str, str]], vectors: Any) -> 
 
 def _page(demo: SearchDemo) -> str:
     rows = [
-        [lang, percent(one.value), "" if one.interval is None else " – ".join(map(percent, one.interval)), f"{one.n:,}"]
+        [lang, percent(one.value), "" if one.interval is None else " – ".join(map(percent, one.interval))]
         for lang, one in demo.figures.items()
     ]
     sections = [
         Section(
             "Figures",
-            table(["language", "found first, %", "95% interval", "questions"], rows, numeric=[1, 2, 3]),
-            "The share of lines whose English translation comes first among the translations of all lines asked.",
+            table(["language", "P@1, %", "95% interval"], rows, numeric=[1, 2]),
+            f"The share of {_LINES:,} lines whose English translation comes first among those of all lines asked.",
         )
     ]
     for lang, shown in demo.examples.items():

@@ -16,12 +16,21 @@ from isoglot.report.tables import Table, percent, table
 
 
 def write_table_page(
-    path: str | Path, title: str, subtitle: str, found: Table, *, lead: str, settings: Mapping[str, Any]
+    path: str | Path,
+    title: str,
+    subtitle: str,
+    found: Table,
+    *,
+    lead: str,
+    settings: Mapping[str, Any],
+    more: Mapping[str, Table] = {},
 ) -> None:
-    """One HTML page: the table, and bars of its numbers where they are shares by language."""
-    section = table_section(title, found, lead, bars=found[0][0] == "alignment")
+    """One HTML page: the table, bars of its numbers where they are shares by language, and more tables by title."""
+    bars = found[0][0] == "alignment"
+    sections = [table_section(title, found, lead, bars=bars)]
+    sections += [table_section(name, other, bars=bars) for name, other in more.items()]
     versions = {"isoglot": isoglot.__version__}
-    write_report(path, Report(title, subtitle, settings=settings, versions=versions, sections=[section]))
+    write_report(path, Report(title, subtitle, settings=settings, versions=versions, sections=sections))
 
 
 def table_section(title: str, found: Table, lead: str = "", *, bars: bool = False) -> Section:

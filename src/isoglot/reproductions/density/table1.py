@@ -15,9 +15,9 @@ import numpy as np
 
 from isoglot import catalogue
 from isoglot.aligners import aligner
-from isoglot.encoders import Encoder, Level, WordVectors
+from isoglot.encoders import AlignedEncoder, Encoder, Level, WordVectors
 from isoglot.errors import MissingExtraError
-from isoglot.pipelines import align_and_test, align_encoder, judge_translations, tokenise
+from isoglot.pipelines import align_and_test, align_encoder, judge_translations, search_sentences, tokenise
 from isoglot.progress import Progress, silent
 from isoglot.reproductions.rows import Figure, figures_of, slug, text_key
 from isoglot.resumable import kept, run_key, timed
@@ -49,12 +49,16 @@ class Variant:
 
 @dataclasses.dataclass(frozen=True)
 class RetrievalRow:
-    """Sentence retrieval with one language, before and after one alignment; figures by metric and score."""
+    """Sentence retrieval with one language, before and after one alignment; figures by metric and score.
+
+    `elsewhere` has the same pairs of figures for texts of other kinds than the one that was learned from.
+    """
 
     language: str
     variant: str
     before: Mapping[str, Figure]
     after: Mapping[str, Figure]
+    elsewhere: Mapping[str, tuple[Mapping[str, Figure], Mapping[str, Figure]]] = dataclasses.field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -102,20 +106,24 @@ def retrieval_table(
     test: int = TEST,
     seed: int = 0,
     load: Callable[[str], ParallelText] | None = None,
+    elsewhere: Mapping[str, Callable[[str], ParallelText | None]] | None = None,
     progress: Progress = silent,
 ) -> list[RetrievalRow]:
     """Sentence retrieval between English and each language, before and after each alignment; one row per variant.
 
     Lines of the catalogue's parallel text are shuffled with the seed; `load` may bring another text for a language.
+    `elsewhere` brings texts of other kinds by name, to test on alone; None where a language has none.
     """
     check_list(languages, "languages are a list")
     rows = []
     for lang in languages:
         text = shuffled(catalogue.load_parallel(lang, "en") if load is None else load(lang), train + test, seed)
         linked: dict[str, list[WordLinks]] = {}
+        found = {kind: bring(lang) for kind, bring in (elsewhere or {}).items()}
+        others = {kind: one for kind, one in found.items() if one is not None}
 
         def measured(
-            variant: Variant, lang: str = lang, text: ParallelText = text, linked: Any = linked
+            variant: Variant, lang: str = lang, text: ParallelText = text, linked: Any = linked, others: Any = others
         ) -> RetrievalRow:
             model = Encoder(encoder, layer=variant.layer, cache=output / "cache", progress=progress)
             if variant.level == "word" and variant.word_method in MODELS and variant.word_method not in linked:
@@ -131,11 +139,20 @@ def retrieval_table(
                 seed=seed,
                 progress=progress,
             )
-            return RetrievalRow(lang, variant.name, figures_of(outcome.before), figures_of(outcome.after))
+            away = {kind: _before_and_after(model, outcome.aligned, other, seed) for kind, other in others.items()}
+            return RetrievalRow(lang, variant.name, figures_of(outcome.before), figures_of(outcome.after), away)
 
         for variant in variants:
             key = run_key(
-                "retrieval", _identity(encoder), lang, dataclasses.asdict(variant), train, test, seed, text_key(text)
+                "retrieval",
+                _identity(encoder),
+                lang,
+                dataclasses.asdict(variant),
+                train,
+                test,
+                seed,
+                text_key(text),
+                *([kind, text_key(other)] for kind, other in others.items()),
             )
             place = output / "runs" / f"{lang}-{slug(variant.name)}.json"
             rows.append(kept(place, key, RetrievalRow, timed(functools.partial(measured, variant))))
@@ -265,6 +282,15 @@ class _Words:
             src, tgt = self._sides
             self._done[kind] = first.words(src, progress=self._progress), second.words(tgt, progress=self._progress)
         return link_words(*self._done[kind], method)
+
+
+def _before_and_after(
+    encoder: Encoder, aligned: AlignedEncoder, text: ParallelText, seed: int
+) -> tuple[dict[str, Figure], dict[str, Figure]]:
+    raw = [encoder.sentences(side) for side in (text.src, text.tgt)]
+    mapped = [aligned.sentences(side, lang) for side, lang in zip((text.src, text.tgt), aligned.languages, strict=True)]
+    before, after = (figures_of(search_sentences(X, Y, text, seed=seed)) for X, Y in (raw, mapped))
+    return before, after
 
 
 def _statistical(text: ParallelText, train: int, model: str, progress: Progress) -> list[WordLinks]:

@@ -8,14 +8,19 @@ from isoglot.report import Table, decimals
 from isoglot.reproductions.density.table1 import EvaluationRow, LinkRow, RetrievalRow
 
 
-def retrieval_rows(records: Sequence[RetrievalRow], score: str = "csls") -> Table:
-    """Head and rows of sentence retrieval: one row per variant, one column per language, and the mean."""
+def retrieval_rows(records: Sequence[RetrievalRow], score: str = "csls", kind: str | None = None) -> Table:
+    """Head and rows of sentence retrieval: one row per variant, one column per language, and the mean.
+
+    `kind`: on a text of another kind than what was learned from; only languages that have one.
+    """
     figure = f"P@1 {score}"
+    records = [record for record in records if kind is None or kind in record.elsewhere]
     languages = list(dict.fromkeys(record.language for record in records))
-    found = {(record.variant, record.language): record.after[figure].value for record in records}
+    pairs = [(record.before, record.after) if kind is None else record.elsewhere[kind] for record in records]
+    found = {(one.variant, one.language): after[figure].value for one, (_, after) in zip(records, pairs, strict=True)}
     # The encoder as it comes, at its last layer: the same whatever is learned at that layer.
-    for record in reversed(records):
-        found["as it comes", record.language] = record.before[figure].value
+    for record, (before, _) in reversed(list(zip(records, pairs, strict=True))):
+        found["as it comes", record.language] = before[figure].value
     rows = []
     for variant in dict.fromkeys(("as it comes", *(record.variant for record in records))):
         values = [found.get((variant, lang)) for lang in languages]
