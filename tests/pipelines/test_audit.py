@@ -254,6 +254,23 @@ def test_verdicts(audit):
     assert any("Of single layers, 1 gains most" in line for line in audit.sentences_of_verdict())
 
 
+def test_a_huge_dimension_is_told_with_what_helps():
+    class Huge(FakeEncoder):
+        def __init__(self):
+            super().__init__()
+            for side, tables in enumerate(self.tables.values()):
+                tables[2, :, 4] = 3000 * normal(MEANINGS, seed=7 + side)
+
+    huge = audit_encoder(Huge(), text_and_links()[0], segmenter="spaces", bootstrap=20)
+    layer = huge.layer(2)
+    assert layer.dominance > 0.9
+    assert layer.as_is["csls"].mean.value < 0.5
+    assert layer.standardised.value > 0.9
+    (line,) = [line for line in huge.sentences_of_verdict() if "three of 16 dimensions" in line]
+    assert "In layer 2" in line
+    assert line.endswith("set `normalise` to standardise,unit.")
+
+
 def test_the_page_shows_all_layers_and_escapes_names(audit, tmp_path):
     write_audit_page(tmp_path / "report.html", audit)
     page = (tmp_path / "report.html").read_text("utf-8")

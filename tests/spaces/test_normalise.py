@@ -48,6 +48,16 @@ def test_unit_centre_and_iterative_against_plain_formulas():
     assert np.ptp(np.linalg.norm(result, axis=1)) < 0.01
 
 
+def test_standardising_gives_every_dimension_unit_variance_and_leaves_flat_ones_flat():
+    X = anisotropic()
+    X[:, 3] *= 1000
+    X[:, 5] = 7
+    even = Normaliser.fit_transform("standardise", X)[1].astype(np.float64)
+    np.testing.assert_allclose(even.mean(axis=0), 0, atol=1e-4)
+    np.testing.assert_allclose(np.delete(even.std(axis=0), 5), 1, atol=1e-4)
+    np.testing.assert_array_equal(even[:, 5], 0)
+
+
 def test_whitening_gives_identity_covariance_and_ignores_flat_directions():
     X = anisotropic(2000)
     white = Normaliser.fit_transform("whiten", X)[1].astype(np.float64)

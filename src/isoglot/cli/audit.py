@@ -103,6 +103,7 @@ def audit(
 def _print(found: Audit) -> None:
     from isoglot.cli import display
     from isoglot.cli.console import print_line, say, table
+    from isoglot.cli.wording import in_options
 
     retrieval, others = [], []
     for one in found.layers:
@@ -135,7 +136,7 @@ def _print(found: Audit) -> None:
         rows = [[*one, *other[1:]] for one, other in zip(retrieval, others, strict=True)]
         table(title, [*head, *more[1:]], rows, right=[i for i in range(len(rows[0])) if i != 5])
     for sentence in found.sentences_of_verdict():
-        (print_line if display.tables == "text" else say)(sentence)
+        (print_line if display.tables == "text" else say)(in_options(sentence))
 
 
 def _value(figure: Figure | None) -> str:

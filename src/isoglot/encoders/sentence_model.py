@@ -148,6 +148,8 @@ def _normalising(normaliser: Normaliser) -> list[Step]:
             steps.append((learned, np.zeros(learned.shape[1], dtype=np.float32)))
         else:
             mean, rest = learned[0], learned[1:]
+            if kind == "standardise":
+                rest = np.diag(learned[1])
             matrix = np.eye(len(mean), dtype=np.float32) - rest.T @ rest if kind == "abtt" else rest
             steps.append((matrix, -mean @ matrix))
     return steps

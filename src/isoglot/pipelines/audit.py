@@ -11,6 +11,7 @@ Every layer is measured on the same parallel sentences:
   With word links, also their F1.
 - *language probe*: can a linear classifier, learned on one half, tell the languages of the other half apart?
 - *anisotropy* (Ethayarajh 2019): mean cosine of different words, one random occurrence each.
+- *dominance*: do a few huge dimensions rule all cosines, as in causal models, and does standardising them help?
 - *hubness* and *isomorphism* of the sentence vectors.
 """
 
@@ -30,6 +31,7 @@ from isoglot.pipelines.audit_measures import (
     NEIGHBOURS,
     SCORES,
     anisotropy,
+    dominance,
     halved_retrieval,
     language_probe,
     retrieval_hits,
@@ -38,7 +40,7 @@ from isoglot.pipelines.audit_measures import (
 from isoglot.pipelines.audit_report import Audit, BestLayer, Figure, LayerAudit, Retrieval
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Retriever, hubness
-from isoglot.spaces import FloatMatrix, IntVector
+from isoglot.spaces import FloatMatrix, IntVector, Normaliser
 from isoglot.tasks import bootstrap_intervals, percentile_interval, resampled_counts, word_alignment
 from isoglot.text import ParallelText, segmenter as load_segmenter
 from isoglot.wordalign import WordLinks, check_links, link_words
@@ -273,12 +275,19 @@ def _shares(counts: Doubles) -> Doubles:
     return shares
 
 
+def _standardised(X: FloatMatrix) -> FloatMatrix:
+    return Normaliser.fit_transform("standardise", X)[1]
+
+
 def _sentence_figures(
     X: FloatMatrix, Y: FloatMatrix, halves: Sequence[IntVector], bootstrap: int, seed: int
 ) -> dict[str, Any]:
+    even = retrieval_hits(_standardised(X), _standardised(Y), "csls")
     hubs = [hubness(found, len(X)) for found in Retriever(X, Y, score="cosine").top_both(NEIGHBOURS)]
     return {
         "probe": _figure(language_probe(X, Y, halves), bootstrap, seed),
+        "standardised": _figure(even.mean(axis=1), bootstrap, seed),
+        "dominance": float(np.mean([dominance(side) for side in (X, Y)])),
         "skewness": float(np.mean([one.skewness for one in hubs])),
         "robin_hood": float(np.mean([one.robin_hood for one in hubs])),
         "singular_value_gap": singular_value_gap(X, Y),

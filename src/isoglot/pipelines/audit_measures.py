@@ -82,6 +82,16 @@ def anisotropy(X: FloatMatrix, Y: FloatMatrix) -> tuple[float, float, float]:
     return within[0], within[1], float(sums[0] @ sums[1]) / (len(X) * len(Y))
 
 
+def dominance(X: FloatMatrix) -> float:
+    """The share of the rows' squared length that the three largest dimensions hold.
+
+    >>> round(dominance(np.array([[3, 0, 0, 1, 0], [3, 1, 1, 0, 0]], dtype=np.float32)), 3)
+    0.952
+    """
+    squares = np.sort(np.square(X, dtype=np.float64).sum(axis=0))
+    return float(squares[-3:].sum() / max(squares.sum(), np.finfo(np.float64).tiny))
+
+
 def word_matching(
     src: WordVectors, tgt: WordVectors, groups: IntVector, asked: Sequence[npt.NDArray[np.bool_]]
 ) -> Doubles:

@@ -12,6 +12,8 @@ from isoglot.report import Report, audit_sections, write_report
 
 #: P@1 from which on we call a space usable, and below which hardly cross-lingual.
 GOOD, POOR = 0.8, 0.2
+#: Share of the squared length in three dimensions from which on they rule every cosine.
+DOMINANT = 0.3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +50,9 @@ class LayerAudit:
         word_links: F1, precision, recall and AER of words that are each other's most similar; with links only.
         probe: share of sentences whose language is told right; 0.5 is chance.
         anisotropy: mean cosine of words within the source, within the target, and across.
+        standardised: retrieval among all sentences (CSLS, mean of both directions) after every dimension of each
+            language was given mean 0 and variance 1, which needs no translations.
+        dominance: share of the squared length of sentence vectors that their three largest dimensions hold.
         skewness, robin_hood: hubness of the 10 nearest by cosine, mean of both directions.
     """
 
@@ -61,6 +66,8 @@ class LayerAudit:
     word_links: Mapping[str, Figure] | None
     probe: Figure
     anisotropy: tuple[float, float, float] | None
+    standardised: Figure
+    dominance: float
     skewness: float
     robin_hood: float
     singular_value_gap: float
@@ -146,12 +153,29 @@ class Audit:
                 f"The rotation was learned on {half:,} pairs in {self.dim:,} dimensions: more sentences would make it "
                 "better."
             )
+        lines += self._huge_dimensions()
         probe = self.layer(raw.layer).probe.value
         kind = "clearly marked" if probe >= 0.9 else "marked" if probe >= 0.6 else "hardly marked"
         lines.append(
             f"In layer {raw.layer}, language is {kind}: a linear probe tells that of {_percent(probe)} of sentences."
         )
         return lines
+
+    def _huge_dimensions(self) -> list[str]:
+        """What to do about the layer in which standardising helps most, where few dimensions rule it."""
+        ruled = [one for one in self.layers if one.dominance >= DOMINANT]
+        if not ruled:
+            return []
+        most = max(ruled, key=lambda one: one.standardised.value - one.as_is["csls"].mean.value)
+        told = f"In layer {most.layer}, three of {self.dim:,} dimensions hold {_percent(most.dominance)} of the length"
+        before, after = most.as_is["csls"].mean.value, most.standardised.value
+        if after <= before:
+            return [f"{told}; standardising dimensions does not help there."]
+        ends = " to ".join(map(_percent, (before, after)))
+        return [
+            f"{told}: standardising each dimension lifts P@1 from {ends} without any translations; to align, set "
+            "`normalise` to standardise,unit."
+        ]
 
     def record(self) -> dict[str, Any]:
         """As plain data for JSON."""

@@ -138,22 +138,28 @@ def _isomorphism(record: Mapping[str, Any]) -> Section:
 
 
 def _all_figures(record: Mapping[str, Any]) -> Section:
-    head = ["layer", "P@1 as is", "aligned", "words", "probe", "cosine across", "skewness", "relational", "SV gap"]
+    head = ["layer", "P@1 as is", "standardised", "aligned", "words", "probe", "cosine across", "three dimensions"]
+    head += ["skewness", "relational", "SV gap"]
     rows = [
         [
             layer["layer"],
             percent(layer["as_is"]["csls"]["mean"]["value"]),
+            percent(layer["standardised"]["value"]),
             percent(layer["aligned"]["csls"]["mean"]["value"]),
             "–" if layer["word_match"] is None else percent(layer["word_match"]["value"]),
             percent(layer["probe"]["value"]),
             "–" if layer["anisotropy"] is None else f"{layer['anisotropy'][2]:.2f}",
+            percent(layer["dominance"]),
             f"{layer['skewness']:.2f}",
             f"{layer['relational_similarity']:.2f}",
             f"{layer['singular_value_gap']:.3f}",
         ]
         for layer in record["layers"]
     ]
-    lead = "The figures of the sections above side by side; P@1, words and probe in %."
+    lead = (
+        "The figures of the sections above side by side; P@1, words and probe in %. Standardised: P@1 after each "
+        "dimension of a language was given mean 0 and variance 1; three dimensions: the share of the largest."
+    )
     return Section("All layers", table(head, rows, numeric=range(len(head))), lead)
 
 

@@ -6,6 +6,7 @@ Steps, by name (`"unit,centre,unit"` is the usual sequence, Artetxe et al. 2018)
 - `centre`: subtract the mean row.
 - `iterative`: unit and centre in turn until both hold at once (Zhang et al. 2019, arXiv:1906.01622);
   `iterative:5` does five rounds, the paper's number.
+- `standardise`: centre, then give each dimension unit variance: for encoders in which a few dimensions are huge.
 - `whiten`: centre, then give all directions unit variance (ZCA, the whitening that changes vectors least).
 - `abtt`: all-but-the-top (Mu & Viswanath 2018, arXiv:1702.01417): centre, then remove the leading principal
   directions; `abtt:3` removes three, the default is a hundredth of the dimensions.
@@ -32,6 +33,7 @@ STEPS: Mapping[str, bool] = {
     "unit": False,
     "centre": False,
     "iterative": True,
+    "standardise": False,
     "whiten": False,
     "abtt": True,
     "reduce": True,
@@ -128,6 +130,7 @@ class Normaliser:
             rows, columns = learned.shape
             before = rows if kind == "reduce" else columns
             expected = {"unit": 0, "centre": 1, "iterative": int(number or 5), "whiten": 1 + columns, "reduce": before}
+            expected["standardise"] = 2
             fits = rows == expected[kind] if kind in expected else 2 <= rows <= columns
             if learned.dtype != np.float32 or not fits or d not in (None, before):
                 raise ShapeError(f"step {name!r} has a state of shape {learned.shape} and type {learned.dtype}")
@@ -148,6 +151,15 @@ def _mean(X: FloatMatrix) -> npt.NDArray[np.float32]:
     for rows in _blocks(len(X)):
         total += X[rows].sum(axis=0, dtype=np.float64)
     return (total / max(len(X), 1)).astype(np.float32)
+
+
+def _spread(X: FloatMatrix, mean: npt.NDArray[np.float32]) -> npt.NDArray[np.float64]:
+    """The standard deviation of each dimension."""
+    total = np.zeros(X.shape[1], dtype=np.float64)
+    for rows in _blocks(len(X)):
+        total += np.square(X[rows] - mean).sum(axis=0, dtype=np.float64)
+    spread: npt.NDArray[np.float64] = np.sqrt(total / max(len(X), 1))
+    return spread
 
 
 def _second_moment(X: FloatMatrix) -> npt.NDArray[np.float64]:
@@ -191,6 +203,11 @@ def _learn(name: str, X: FloatMatrix) -> npt.NDArray[np.float32]:
             raise ShapeError(f"cannot reduce {d} dimensions to {number}")
         return _principal(X)[1][:, : int(number)].astype(np.float32)
     mean = _mean(X)
+    if kind == "standardise":
+        spread = _spread(X, mean)
+        # Dimensions without variance are left flat: dividing by it would blow up noise.
+        flat = spread <= spread.max(initial=0) * 1e-7
+        return np.vstack([mean, np.where(flat, 0, 1 / np.where(flat, 1, spread))]).astype(np.float32)
     values, directions = _principal(X, mean)
     if kind == "abtt":
         removed = int(number) if number else max(1, d // 100)
@@ -223,6 +240,9 @@ def _apply(name: str, learned: npt.NDArray[np.float32], out: FloatMatrix) -> Flo
     if kind == "reduce":
         return out @ learned
     out -= learned[0]
+    if kind == "standardise":
+        out *= learned[1]
+        return out
     if kind == "abtt":
         for rows in _blocks(len(out)):
             out[rows] -= (out[rows] @ learned[1:].T) @ learned[1:]
