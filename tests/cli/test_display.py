@@ -75,6 +75,14 @@ def test_the_nearest_right_name_is_told(isoglot, arguments, message):
     assert (done.returncode, done.stderr) == (2, f"isoglot: {message}\n")
 
 
+@pytest.mark.parametrize("group", ["", "encoder", "evaluate", "reproduce"])
+def test_help_of_groups_shows_no_types(command, monkeypatch, group):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, shown, _ = command(*filter(None, [group]), "--help")
+    assert "--help" in shown
+    assert "<bool>" not in shown
+
+
 @pytest.mark.parametrize("one", commands(), ids=lambda one: one.name)
 def test_help_fits_a_terminal_and_its_examples_can_be_pasted(command, monkeypatch, one):
     monkeypatch.setenv("COLUMNS", "80")

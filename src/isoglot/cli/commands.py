@@ -37,10 +37,7 @@ class _Command(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         shown = copy.copy(self)
         shown.help = "\n".join(map(_wrapped, (self.help or "").split("\n")))
-        for one in shown.get_params(ctx):
-            # The name of an argument says what it takes, and a flag takes nothing: list[str] and bool would be noise.
-            if not one.opts[0].startswith("-") or getattr(one, "is_flag", False):
-                vars(one)["display_type_rich"] = lambda ctx: None
+        _hide_types(shown, ctx)
         TyperCommand.format_help(shown, ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
@@ -82,6 +79,10 @@ class Group(TyperGroup):
         if command is not None:
             command.rich_help_panel = next(title for title, names in self.panels.items() if cmd_name in names)
         return command
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _hide_types(self, ctx)
+        super().format_help(ctx, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
@@ -159,6 +160,13 @@ def _reflow(text: str) -> str:
     """
     paragraphs = inspect.cleandoc(text).split("\n\n")
     return "\n\n".join(part if part.startswith("\b") else " ".join(part.split("\n")) for part in paragraphs)
+
+
+def _hide_types(command: Any, ctx: Any) -> None:
+    """The name of an argument says what it takes, and a flag takes nothing: list[str] and bool would be noise."""
+    for one in command.get_params(ctx):
+        if not one.opts[0].startswith("-") or getattr(one, "is_flag", False):
+            vars(one)["display_type_rich"] = lambda ctx: None
 
 
 def _wrapped(line: str) -> str:
