@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from pathlib import Path
 
 import isoglot
@@ -58,7 +59,7 @@ def _room(front: Path) -> Room:
                 else:
                     others.append(alias.name)
     docstring = " ".join((ast.get_docstring(tree) or "").split("\n\n")[0].split())
-    summary = docstring.split(". ")[0].rstrip(".")
+    summary = re.split(r"(?<!et al)\. ", docstring)[0].rstrip(".")
     in_order = {name: documented[name] for name in sorted(documented, key=str.lower)}
     return Room(front.parent.name, summary, in_order, tuple(sorted(others)))
 
@@ -105,7 +106,9 @@ def _entry(room: Room, name: str) -> str:
 
 def front_door_entries() -> str:
     """What mkdocstrings turns into the reference of the front door."""
-    return "\n\n".join(f"::: isoglot.{name}" for name in front_door())
+    # With what a class has from its bases, such as `Aligned.save`.
+    whole = "\n    options:\n      inherited_members: true"
+    return "\n\n".join(f"::: isoglot.{name}{whole}" for name in front_door())
 
 
 def overview() -> str:

@@ -16,6 +16,7 @@ from typing import Any
 
 from isoglot.plugins import late
 from isoglot.printable import printable
+from isoglot.small_tables import agreed
 
 CARD = "README.md"
 #: What lines of code load that stand in the folder itself: the same result has the same card wherever it lies.
@@ -112,7 +113,8 @@ def results_table(records: object, caption: str) -> Table | None:
         row = [f"{one['value']:.3f}", _interval(one.get("interval")), share, one.get("n", ""), coverage]
         rows.append([*([one.get("pair", "")] if pairs else []), one.get("metric", ""), *row])
     head = ["metric", "value", "95% interval", "denominator", "n", "coverage"]
-    return Table(f"{caption} Protocol: {how}." if how else caption, ["pair", *head] if pairs else head, rows)
+    whole = f"{caption} Protocol: {how}." if how else caption
+    return Table(whole, ["pair", *head] if pairs else head, agreed(rows, 4 if pairs else 3))
 
 
 def hub_licence(licences: Sequence[str]) -> str:

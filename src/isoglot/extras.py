@@ -27,6 +27,7 @@ EXTRAS: Mapping[str, Mapping[str, str]] = {
         "sentence_transformers": "sentence-transformers (6 or newer)",
         "accelerate": "accelerate",
     },
+    "hub": {"huggingface_hub": "huggingface_hub"},
     "adapters": {"peft": "peft"},
     "word-alignment": {"thot": "sil-thot"},
     "text": {"icu4py": "icu4py"},

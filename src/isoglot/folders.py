@@ -9,6 +9,7 @@ user's: it is carried over into the new folder.
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import ctypes
 import dataclasses
 import json
@@ -32,6 +33,23 @@ from isoglot.files import (
 )
 from isoglot.locks import output_lock
 from isoglot.manifests import Fields, TensorFile, read_json_object
+
+_published: contextvars.ContextVar[bool] = contextvars.ContextVar("published", default=False)
+
+
+@contextlib.contextmanager
+def publishing() -> Iterator[None]:
+    """Manifests written meanwhile name files by their last part: where a person keeps them is nobody else's business.
+
+    >>> with publishing():
+    ...     _without_places({"source": "/home/me/wiki.en.vec", "limits": [5], "pairs": "en-fr.txt"})
+    {'source': 'wiki.en.vec', 'limits': [5], 'pairs': 'en-fr.txt'}
+    """
+    token = _published.set(True)
+    try:
+        yield
+    finally:
+        _published.reset(token)
 
 
 class Manifest(Fields):
@@ -115,7 +133,7 @@ class FolderKind:
         """Write the manifest: these fields, and the list of files that are now in the folder."""
         files = {one.relative_to(folder).as_posix(): sha256_of_file(one) for one in _files(folder)}
         files.pop(self.manifest, None)
-        whole = {"format": self.format, "version": self.version, **(content or {}), "files": files}
+        whole = {"format": self.format, "version": self.version, **_without_places(content or {}), "files": files}
         # File names may hold bytes that are not UTF-8; Python's escapes of these are also JSON's.
         text = json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
         (folder / self.manifest).write_text(text, "utf-8", errors="backslashreplace")
@@ -194,6 +212,17 @@ class FolderKind:
         if CARD in listed and isinstance(files, dict) and card.is_file() and sha256_of_file(card) != files[CARD]:
             listed.remove(CARD)
         return listed
+
+
+def _without_places(value: Any) -> Any:
+    """The value, and while `publishing` only the last part of every full path in it."""
+    if not _published.get():
+        return value
+    if isinstance(value, dict):
+        return {key: _without_places(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_places(inner) for inner in value]
+    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
 def recover(path: Path) -> None:

@@ -49,6 +49,23 @@ def html_table(
     return f"<table>{title}<thead>{line('th', head)}</thead><tbody>{body}</tbody></table>"
 
 
+def agreed(rows: Iterable[Sequence[object]], column: int) -> list[list[object]]:
+    """Figures on which both denominators, named in this column, agree as one row of "both".
+
+    >>> agreed([["P@1", "in-vocabulary"], ["MRR", "in-vocabulary"], ["P@1", "full"]], 1)
+    [['P@1', 'both'], ['MRR', 'in-vocabulary']]
+    """
+    found: list[list[object]] = []
+    for row in map(list, rows):
+        name = str(row[column])
+        twin = [*row[:column], name.replace("full", "in-vocabulary"), *row[column + 1 :]]
+        if name.startswith("full") and twin in found:
+            found[found.index(twin)][column] = name.replace("full", "both")
+        else:
+            found.append(row)
+    return found
+
+
 def csv_lines(
     title: str | None, head: Sequence[str], rows: Iterable[Sequence[object]], numeric: Collection[int] = ()
 ) -> list[str]:

@@ -140,6 +140,10 @@ def test_info_convert_export(isoglot, aligned, languages, tmp_path):
     assert only_json(isoglot("info", languages / "north-south.txt", "--json"))["kind"] == "lexicon"
     assert only_json(isoglot("info", aligned, "--json"))["kind"] == "aligned spaces"
     assert "dimensions" in isoglot("info", languages / "north.vec").stdout
+    shown = isoglot("info", aligned).stdout
+    assert "settings: normalise" in shown
+    assert "Measured when it was made" in shown
+    assert r"\n" not in shown
     done = isoglot(
         "convert", languages / "north.vec", "-o", tmp_path / "n.safetensors", "--limit", 100, "--normalise", "unit"
     )

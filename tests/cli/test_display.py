@@ -7,6 +7,8 @@ import io
 
 import pytest
 
+from isoglot.cli.grammar import commands
+
 BLI = ("evaluate", "bli", "out", "--test", "north-south.txt")
 
 
@@ -71,3 +73,23 @@ def test_tables_fit_eighty_columns(isoglot, aligned, monkeypatch, command):
 def test_the_nearest_right_name_is_told(isoglot, arguments, message):
     done = isoglot(*arguments)
     assert (done.returncode, done.stderr) == (2, f"isoglot: {message}\n")
+
+
+@pytest.mark.parametrize("group", ["", "encoder", "evaluate", "reproduce"])
+def test_help_of_groups_shows_no_types(command, monkeypatch, group):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, shown, _ = command(*filter(None, [group]), "--help")
+    assert "--help" in shown
+    assert "<bool>" not in shown
+
+
+@pytest.mark.parametrize("one", commands(), ids=lambda one: one.name)
+def test_help_fits_a_terminal_and_its_examples_can_be_pasted(command, monkeypatch, one):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, shown, _ = command(*one.path, "--help")
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "list[" not in shown
+    assert "<bool>" not in shown
+    examples = one.help.partition("Examples:")[2].replace("\b", "").split("\n")
+    pasted = " ".join(shown.replace("\\", " ").split())
+    assert not [line for line in examples if " ".join(line.split()) not in pasted]

@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.test_cards import run_lines
 
 from isoglot.checkpoints import Checkpoint
 from isoglot.distill import DistillSettings, distill_text, distill_texts, distill_together, estimate_distilling
@@ -129,9 +130,10 @@ def test_a_seed_repeats_and_the_order_of_languages_does_not_matter(tiny, north, 
     assert (other.vectors != alone.vectors).any()
 
 
-def test_the_folder_can_be_read(tiny, north, south, tmp_path):
+def test_the_folder_can_be_read(tiny, north, south, tmp_path, monkeypatch):
     done = distill_texts(tiny, [north, south], tmp_path / "out", QUICK)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "README.md",
         "config.json",
         "north.safetensors",
         "south.safetensors",
@@ -153,6 +155,10 @@ def test_the_folder_can_be_read(tiny, north, south, tmp_path):
     assert of_north["kept"] + of_north["too_short"] + of_north["alone"] == 600
     assert of_north["encoder_seconds"] > 0
     assert of_north["last_loss"] > 0
+    assert run_lines(tmp_path / "out", monkeypatch)["space"].words == space.words
+    card = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert f"| text of north | `{north.path.name}` | {of_north['kept']} sentences |" in card
+    assert tiny.model.fingerprint() in card
     # A second run may replace it.
     distill_texts(tiny, [south], tmp_path / "out", QUICK)
     assert not (tmp_path / "out" / "north.safetensors").exists()

@@ -10,6 +10,7 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
+from tests.test_cards import run_lines
 
 from isoglot.encoders import Encoder
 from isoglot.errors import ConfigError, FormatError, InputError
@@ -64,6 +65,23 @@ def test_from_text_to_a_folder(recipe, text_files, tmp_path, monkeypatch):
     repeated = fine_tune(prepare(again, device="cpu"))
     assert dataclasses.replace(repeated, seconds=0) == dataclasses.replace(outcome, seconds=0)
     assert (made.output / "model.safetensors").read_bytes() == weights
+    assert not (made.output / "README.md.kept").exists()
+
+
+def test_the_encoder_has_a_card(recipe, text_files, tmp_path, monkeypatch):
+    made = recipe()
+    outcome = fine_tune(prepare(made, device="cpu"))
+    card = made.output / "README.md"
+    text = card.read_text("utf-8")
+    assert f"| {outcome.before['retrieval']:.3f} | {outcome.after['retrieval']:.3f} |" in text
+    assert "`north.txt`" in text
+    assert "By the objectives `word_ot`" in text
+    assert str(tmp_path.parent) not in text
+    assert run_lines(made.output, monkeypatch)["vectors"].shape == (1, 64)
+    card.write_text("my own words")
+    fine_tune(prepare(made, device="cpu"))
+    assert card.read_text("utf-8") == text
+    assert (made.output / "README.md.kept").read_text() == "my own words"
 
 
 def test_a_run_with_other_settings_is_refused_and_may_still_go_on(recipe, text_files, lines, tmp_path):

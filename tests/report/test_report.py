@@ -15,6 +15,7 @@ from isoglot.errors import InputError, LexiconError
 from isoglot.lexicons import Lexicon
 from isoglot.report import DataSource, LanguageMap, Report, Section, count_hubs, draw_map, write_report
 from isoglot.report.alignment_report import render_report
+from isoglot.report.figures import figures_section
 from isoglot.simulate import simulate_pair
 from isoglot.spaces import Space
 from isoglot.tasks import Result
@@ -138,6 +139,16 @@ def test_the_page_shows_the_figures(elements: Elements) -> None:
         assert piece in text
     for piece in ("this data is generated", "CC0", "12.3 MB", "ab" * 32, "seed", "2.4"):
         assert piece in text
+
+
+def test_figures_on_which_denominators_agree_are_shown_once() -> None:
+    twice = [
+        Result("bli", "P@1", 0.5, 4, 1.0, {"denominator": name}, (0.25, 0.75)) for name in ("in-vocabulary", "full")
+    ]
+    body = figures_section(twice).body
+    assert body.count("25.0 – 75.0") == 1
+    assert "both" in body
+    assert "in-vocabulary" not in body
 
 
 def test_hostile_words_are_text_everywhere(page: str, elements: Elements) -> None:

@@ -27,6 +27,7 @@ from isoglot.card_content import HERE
 from isoglot.errors import ConfigError, InputError
 from isoglot.files import atomic_path
 from isoglot.folders import FolderKind, Manifest
+from isoglot.hub import fetch, push
 from isoglot.manifests import TensorFile
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Retriever
@@ -145,12 +146,32 @@ class SharedSpaces:
         progress: Progress = silent,
     ) -> None:
         """Write the folder in one piece, the spaces to `spaces_in` within it; `also` may put more into it."""
+        self._save(folder, HERE, spaces_in, also, progress)
+
+    def push_to_hub(self, name: str, *, private: bool | None = None) -> str:
+        """Save it as the repository `name` ("user/name") of the model hub; returns its address."""
+        return push(lambda folder: self._save(folder, name), name, private=private)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path) -> Self:
+        """Read what `push_to_hub` sent, or a folder."""
+        return cls.load(fetch(name))
+
+    def _save(
+        self,
+        folder: str | Path,
+        name: str,
+        spaces_in: str = _SPACES,
+        also: Callable[[Path], None] | None = None,
+        progress: Progress = silent,
+    ) -> None:
+        """Write the folder, with a card that loads `name`."""
         with ALIGNED_FOLDER.replacing(folder) as temporary:
             (temporary / spaces_in).mkdir(exist_ok=True)
             (temporary / "alignments").mkdir()
-            for done, (name, space) in enumerate(self.spaces.items()):
+            for done, (lang, space) in enumerate(self.spaces.items()):
                 progress("writing", done, len(self.spaces))
-                save_space(space, temporary / spaces_in / f"{name}.safetensors", format="native")
+                save_space(space, temporary / spaces_in / f"{lang}.safetensors", format="native")
             progress("writing", len(self.spaces), len(self.spaces))
             for (source, target), alignment in self.alignments.items():
                 place = temporary / "alignments" / f"{source}-{target}"
@@ -160,11 +181,12 @@ class SharedSpaces:
             self._write_means(temporary)
             if also is not None:
                 also(temporary)
-            aligned_card(HERE, self.spaces, self.alignments, self.info).write(temporary)
+            aligned_card(name, self.spaces, self.alignments, self.info).write(temporary)
             content = {
                 "languages": list(self.spaces),
                 "spaces_in": spaces_in,
-                "sources": {name: space.source for name, space in self.spaces.items()},
+                # Elsewhere a file of the same name would be another one.
+                "sources": {lang: space.source for lang, space in self.spaces.items()} if name == HERE else {},
                 "alignments": [list(key) for key in self.alignments],
                 **more,
                 "info": dict(self.info),

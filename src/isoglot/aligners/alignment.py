@@ -20,6 +20,7 @@ from isoglot.aligners.alignment_card import alignment_card
 from isoglot.card_content import HERE
 from isoglot.errors import ConfigError, ShapeError
 from isoglot.folders import FolderKind
+from isoglot.hub import fetch, push
 from isoglot.manifests import Fields, TensorFile
 from isoglot.plugins import late
 from isoglot.spaces import FloatMatrix, Normaliser, Space, parse_steps
@@ -110,8 +111,16 @@ class Alignment(ABC):
 
     def save(self, folder: str | Path) -> None:
         """Write the folder, replacing an alignment that is already there."""
+        self._save(folder, HERE)
+
+    def push_to_hub(self, name: str, *, private: bool | None = None) -> str:
+        """Save it as the repository `name` ("user/name") of the model hub; returns its address."""
+        return push(lambda folder: self._save(folder, name), name, private=private)
+
+    def _save(self, folder: str | Path, name: str) -> None:
+        """Write the folder, with a card that loads `name`."""
         with ALIGNMENT_FOLDER.replacing(folder) as temporary:
-            alignment_card(HERE, self.method, self.config, self.info).write(temporary)
+            alignment_card(name, self.method, self.config, self.info).write(temporary)
             self.write_into(temporary)
 
     def write_into(self, folder: Path) -> None:
@@ -157,6 +166,11 @@ class Alignment(ABC):
             what = error.what if isinstance(error, ShapeError) else f"a part is missing or wrong ({error})"
             raise tensors.wrong(f"the maps do not fit together: {what}") from error
         return alignment
+
+    @staticmethod
+    def from_pretrained(name: str | Path) -> Alignment:
+        """Read what `push_to_hub` sent, or a folder."""
+        return Alignment.load(fetch(name))
 
     @abstractmethod
     def _map(self, X: FloatMatrix, side: Side) -> FloatMatrix:

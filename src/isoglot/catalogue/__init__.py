@@ -16,5 +16,5 @@ from isoglot.catalogue.load import (
     load_similarity as load_similarity,
     load_vectors as load_vectors,
 )
-from isoglot.catalogue.record import Artefact as Artefact, Entry as Entry
+from isoglot.catalogue.record import KINDS as KINDS, Artefact as Artefact, Entry as Entry
 from isoglot.catalogue.table import entries as entries, entry as entry, has_entry as has_entry

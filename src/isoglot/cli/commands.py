@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import inspect
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, ClassVar
 
@@ -31,6 +33,12 @@ class _Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         several = [name for one in self.params if "=" in (getattr(one, "metavar", None) or "") for name in one.opts]
         return super().parse_args(ctx, spread(args, [name for name in several if name.startswith("-")]))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        shown = copy.copy(self)
+        shown.help = "\n".join(map(_wrapped, (self.help or "").split("\n")))
+        _hide_types(shown, ctx)
+        TyperCommand.format_help(shown, ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         remember(ctx)
@@ -71,6 +79,10 @@ class Group(TyperGroup):
         if command is not None:
             command.rich_help_panel = next(title for title, names in self.panels.items() if cmd_name in names)
         return command
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        _hide_types(self, ctx)
+        super().format_help(ctx, formatter)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
@@ -148,6 +160,26 @@ def _reflow(text: str) -> str:
     """
     paragraphs = inspect.cleandoc(text).split("\n\n")
     return "\n\n".join(part if part.startswith("\b") else " ".join(part.split("\n")) for part in paragraphs)
+
+
+def _hide_types(command: Any, ctx: Any) -> None:
+    """The name of an argument says what it takes, and a flag takes nothing: list[str] and bool would be noise."""
+    for one in command.get_params(ctx):
+        if not one.opts[0].startswith("-") or getattr(one, "is_flag", False):
+            vars(one)["display_type_rich"] = lambda ctx: None
+
+
+def _wrapped(line: str) -> str:
+    """An example that fits 80 columns and can still be pasted into a shell; other lines as they are.
+
+    >>> print(_wrapped("  isoglot align wiki.en.vec wiki.fr.vec --lexicon wiki.en-fr.txt --method rcsls -o en-fr"))
+      isoglot align wiki.en.vec wiki.fr.vec --lexicon wiki.en-fr.txt --method \\
+        rcsls -o en-fr
+    """
+    if not line.startswith("  isoglot"):
+        return line
+    words = textwrap.wrap(line.strip(), 74, break_long_words=False, break_on_hyphens=False)
+    return "  " + " \\\n    ".join(words)
 
 
 def _with_display(function: Callable[..., Any]) -> Callable[..., Any]:

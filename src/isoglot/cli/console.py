@@ -34,8 +34,8 @@ from isoglot.cli.streams import guard, undecorated
 from isoglot.cli.wording import in_options
 from isoglot.printable import UNSAFE, printable
 from isoglot.progress import Progress, silent
-from isoglot.small_tables import csv_lines, latex_lines
-from isoglot.tasks import Result
+from isoglot.small_tables import agreed, csv_lines, latex_lines
+from isoglot.tasks import Result, Results
 
 _SECONDS_BETWEEN_LINES = 10.0
 
@@ -155,20 +155,13 @@ def finish(
 
 def result_table(results: Sequence[Result], title: str | None = None) -> None:
     """Figures with intervals and both denominators; a figure on which these agree is one row."""
-    rows: list[list[str]] = []
-    for result in results:
-        interval = "" if result.interval is None else f"{result.interval[0]:.3f} to {result.interval[1]:.3f}"
-        row = [_metric(result), f"{result.value:.3f}", interval, f"{result.n:,}", f"{result.coverage:.1%}"]
-        words = str(result.protocol.get("denominator", ""))
-        same = next((other for other in rows if other[:3] == row[:3] and other[4:] == row[3:]), None)
-        if same is not None and same[3] != words:
-            same[3] = "both"
-        else:
-            rows.append([*row[:3], words, *row[3:]])
-    head = ["metric", "value", "95% interval", "denominator", "n", "coverage"]
+    names = [str(one.protocol.get("denominator", "")) for one in results]
+    cells = [one.cells() for one in results]
+    rows = agreed(([_metric(one), *c[1:3], n, *c[4:]] for one, c, n in zip(results, cells, names, strict=True)), 3)
+    head = Results.head
     used = [i for i in range(len(head)) if i != 3 or any(row[i] for row in rows)]
-    right = [number for number, i in enumerate(used) if i in (1, 4, 5)]
-    table(title, [head[i] for i in used], [[row[i] for i in used] for row in rows], right=right)
+    right = [number for number, i in enumerate(used) if i in Results.numeric]
+    table(title, [head[i] for i in used], [[str(row[i]) for i in used] for row in rows], right=right)
 
 
 def _metric(result: Result) -> str:

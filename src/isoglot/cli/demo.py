@@ -56,7 +56,8 @@ def demo(
     ]
     table("Twenty translations of held-out words", ["word", "candidates", "dictionary"], rows)
     say(f"report: {outcome.report}")
-    say(f"try: isoglot translate {outcome.folder} music river")
+    words = [answer.word for answer, _ in outcome.translations[:2]] if outcome.generated else ["music", "river"]
+    say(f"try: isoglot translate {outcome.folder} {' '.join(words)}")
 
 
 def _search(output: Path, encoder: str, json: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,6 +27,7 @@ def info(
       isoglot info en-fr
       isoglot info lexicon/en-fr --json
     """
+    from isoglot.card_content import results_table
     from isoglot.cli.console import print_json, progress_bars, table
 
     with progress_bars() as progress:
@@ -33,7 +35,10 @@ def info(
     if json:
         print_json(facts)
         return
-    table(None, ["what", "value"], [[key.replace("_", " "), _shown(value)] for key, value in facts.items()])
+    figures = results_table(facts.pop("results", None), "")
+    table(None, ["what", "value"], list(_rows(facts)))
+    if figures is not None:
+        table("Measured when it was made", figures.head, [list(map(str, row)) for row in figures.rows])
 
 
 def convert(
@@ -157,15 +162,21 @@ def _lexicon_facts(lexicon: Any) -> dict[str, Any]:
     }
 
 
+def _rows(facts: Mapping[str, Any], before: str = "") -> Iterator[list[str]]:
+    """Names and values; what lies within another thing is named after it, and what is empty left out."""
+    for key, value in facts.items():
+        name = f"{before}{key.replace('_', ' ')}"
+        if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
+            value = {str(number): one for number, one in enumerate(value, start=1)}
+        if isinstance(value, dict):
+            yield from _rows(value, f"{name}: ")
+        elif value not in (None, "", [], ()):
+            yield [name, ", ".join(map(_shown, value)) if isinstance(value, list | tuple) else _shown(value)]
+
+
 def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return "\n".join(f"{key}: {_shown(inner)}" for key, inner in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list | tuple):
-        return (
-            "\n".join(_shown(inner) for inner in value)
-            if value and isinstance(value[0], dict)
-            else ", ".join(map(str, value))
-        )
-    if isinstance(value, bool) or value is None:
-        return {True: "yes", False: "no", None: "-"}[value]
+        return " = ".join(map(str, value))
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -157,8 +157,10 @@ OptionalEpochs = Annotated[float | None, _EPOCHS]
 Dim = Annotated[int, typer.Option("--dim", min=1, help="Number of dimensions.")]
 
 # Languages and words.
-From = Annotated[str | None, typer.Option("--from", help="Source language; default: the first of the folder.")]
-_TO = typer.Option("--to", help="Target language; default: the others of the folder.")
+From = Annotated[
+    str | None, typer.Option("--from", metavar="LANG", help="Source language; default: the first of the folder.")
+]
+_TO = typer.Option("--to", metavar="LANG", help="Target language; default: the others of the folder.")
 To = Annotated[str | None, _TO]
 Targets = Annotated[list[str] | None, _TO]
 _PIVOT = typer.Option("--pivot", metavar="LANG", help="Bring all languages into the space of this one.")

@@ -1,5 +1,6 @@
 """From texts and an encoder to static vectors, one Space per language.
 
+    OUT/README.md             the model card
     OUT/config.json           encoder, settings, versions, and figures of each language
     OUT/en.safetensors        words, vectors and counts of each language
 
@@ -20,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import isoglot
+from isoglot.distill.card import distilled_card
 from isoglot.distill.one_pass import STATE, VECTORS, Distilled, Tell, check_states, identity_of, learn_in_one_pass
 from isoglot.distill.sentences import Sentences
 from isoglot.distill.settings import DistillSettings
@@ -188,6 +190,7 @@ def _write(
             },
             "versions": _versions(),
         }
+        distilled_card({lang: one.space for lang, one in done.items()}, content).write(temporary)
         DISTILLED_FOLDER.write_manifest(temporary, content)
 
 

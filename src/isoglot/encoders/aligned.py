@@ -22,6 +22,7 @@ from isoglot.encoders.loading import quiet
 from isoglot.encoders.maps import ALIGNED_ENCODER_FOLDER, LayerMaps, Level, read_alignments, read_level
 from isoglot.encoders.sentence_model import SentenceModel, cannot_export, same_route
 from isoglot.errors import ConfigError, locating
+from isoglot.hub import fetch, push
 from isoglot.progress import Progress, silent
 from isoglot.small_tables import html_table
 from isoglot.spaces import FloatMatrix
@@ -85,6 +86,14 @@ class AlignedEncoder:
 
     def save(self, folder: str | Path) -> str | None:
         """Write the folder. Gives None, or a sentence on why sentence-transformers cannot load it."""
+        return self._save(folder, HERE)
+
+    def push_to_hub(self, name: str, *, private: bool | None = None) -> str:
+        """Save it as the repository `name` ("user/name") of the model hub; returns its address."""
+        return push(lambda folder: self._save(folder, name), name, private=private)
+
+    def _save(self, folder: str | Path, name: str) -> str | None:
+        """Write the folder, with a card that loads `name`."""
         reason = cannot_export(self.encoder, self.alignments)
         with ALIGNED_ENCODER_FOLDER.replacing(folder) as temporary, quiet():
             self.encoder.model.save(temporary / "encoder", depth=self._depth_to_save() if reason is None else None)
@@ -108,7 +117,7 @@ class AlignedEncoder:
             }
             one_route = reason is None and same_route(self.alignments[0])
             first = self.alignments[0]
-            card = aligned_encoder_card(HERE, self.languages, first, self.info, one_route=one_route, reason=reason)
+            card = aligned_encoder_card(name, self.languages, first, self.info, one_route=one_route, reason=reason)
             card.write(temporary)
             ALIGNED_ENCODER_FOLDER.write_manifest(temporary, content)
         return reason
@@ -131,6 +140,11 @@ class AlignedEncoder:
         alignments = read_alignments(manifest)
         with locating(manifest.where):
             return cls(encoder, alignments, (first, second), read_level(manifest), manifest.mapping("info"))
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, **settings: Any) -> AlignedEncoder:
+        """Read what `push_to_hub` sent, or a folder."""
+        return cls.load(fetch(name), **settings)
 
     def side(self, lang: str) -> Side:
         """Which side of the alignment a language is."""

@@ -30,6 +30,7 @@ from isoglot.encoders.pieces import (
     word_pieces,
 )
 from isoglot.errors import ConfigError, FormatError, InputError, locating
+from isoglot.hub import fetch, push
 from isoglot.progress import Progress, silent, within
 from isoglot.small_tables import html_table
 from isoglot.spaces import FloatMatrix
@@ -122,6 +123,22 @@ class Encoder:
         head = ["layer", "dimensions", "words", "sentences", "tokens at once", "device"]
         row = [self.layers, self.dim, self.pooling, self.sentence_pooling, self.max_length, self.model.device]
         return html_table(f"Encoder {self.name}", head, [row])
+
+    def push_to_hub(self, name: str, *, private: bool | None = None) -> str:
+        """Send its folder, as `isoglot.finetune` wrote it, to the model hub as the repository `name` ("user/name").
+
+        Log and checkpoints of its training stay here. Returns the address.
+        """
+        folder = Path(self.model.folder)
+        if self.mapped or not folder.is_dir():
+            what = "is an encoder with maps" if self.mapped else "is no folder here"
+            raise ConfigError(what, where=self.name, remedy="push its AlignedEncoder" if self.mapped else None)
+        return push(folder, name, private=private, leave_out=["training/*", ".*"])
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path, **settings: Any) -> Encoder:
+        """Read what `push_to_hub` sent, or a folder; `settings` as above."""
+        return cls(fetch(name), **settings)
 
     def with_maps(self, maps: LayerMaps) -> Encoder:
         """The same encoder, whose vectors come out through these maps."""

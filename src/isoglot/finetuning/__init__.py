@@ -8,6 +8,7 @@ from isoglot.finetuning.batches import (
     make_side as make_side,
     word_vectors as word_vectors,
 )
+from isoglot.finetuning.card import finetuned_card as finetuned_card, write_card as write_card
 from isoglot.finetuning.export import (
     RUN as RUN,
     RUN_FORMAT as RUN_FORMAT,

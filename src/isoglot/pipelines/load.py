@@ -12,6 +12,7 @@ from isoglot.aligners import ALIGNMENT_FOLDER, Alignment
 from isoglot.encoders import ALIGNED_ENCODER_FOLDER, AlignedEncoder, Encoder
 from isoglot.errors import FormatError, InputError, IsoglotError
 from isoglot.folders import FolderKind
+from isoglot.hub import fetch, may_be_on_hub
 from isoglot.lexicons import Lexicon
 from isoglot.spaces import Space
 
@@ -28,11 +29,15 @@ def load(path: str | Path, **settings: Any) -> Any:
     - a folder of `Aligned.save` or `isoglot align`: an `Aligned`; likewise aligned encoders and single alignments;
     - a folder with a model of transformers, such as a fine-tuned encoder: an `Encoder`;
     - a file or folder of vectors, or a catalogue name such as "vectors/en": a `Space`;
-    - a file of word pairs, or a catalogue name such as "lexicon/en-fr": a `Lexicon`.
+    - a file of word pairs, or a catalogue name such as "lexicon/en-fr": a `Lexicon`;
+    - a name on the model hub, such as "user/en-fr": what `push_to_hub` sent there.
 
     Args:
         settings: of the loader, such as `limit` of a Space or `layer` of an Encoder.
     """
+    # A mistyped entry of the catalogue is no repository.
+    if may_be_on_hub(path) and str(path).split("/")[0] not in catalogue.KINDS:
+        path = fetch(path)
     folder = Path(path).expanduser()
     for kind, read in _FOLDERS:
         if kind.owns(folder):

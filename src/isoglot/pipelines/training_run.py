@@ -30,12 +30,14 @@ from isoglot.finetuning import (
     check_export,
     check_output,
     check_room,
+    finetuned_card,
     make_encoder,
     open_corpus,
     open_text,
     read_json,
     recipe_of,
     save_encoder,
+    write_card,
     write_json,
 )
 from isoglot.pipelines.training_figures import Evaluation
@@ -143,6 +145,7 @@ def fine_tune(fine: Fine) -> Trained:
     outcome = fine.trainer.run()
     if fine.trainer.main:
         save_encoder(fine.trainer.encoder, output)
+        write_card(finetuned_card(fine.recipe, outcome), output)
         write_json(output / RUN / "result.json", outcome.record())
     return outcome
 

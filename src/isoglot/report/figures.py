@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from isoglot.report.axes import Axis
@@ -9,12 +10,16 @@ from isoglot.report.page import Section
 from isoglot.report.plots import plot
 from isoglot.report.series import Series, look
 from isoglot.report.tables import percent, table
+from isoglot.small_tables import agreed
 from isoglot.tasks import Result
 
 
 def figures_section(results: Sequence[Result]) -> Section:
-    """All results, one line each; groups that share a protocol share a colour and a shape in the chart."""
-    rows = [
+    """All results, one line each, or one for both denominators where they agree.
+
+    Groups that share a protocol share a colour and a shape in the chart.
+    """
+    each = [
         [
             _group(result),
             result.metric,
@@ -25,6 +30,11 @@ def figures_section(results: Sequence[Result]) -> Section:
         ]
         for result in results
     ]
+    rows = agreed(each, 0)
+    drawn = results
+    if all(str(row[0]).startswith("both") for row in rows):
+        first = [one for one in results if one.protocol["denominator"] == "in-vocabulary"]
+        drawn = [dataclasses.replace(one, protocol={**one.protocol, "denominator": "both"}) for one in first]
     head = ["counted over", "metric", "value, %", "95% interval", "n", "covered, %"]
     lead = (
         "In-vocabulary figures are shares of the test words that could be asked; full figures are shares of all "
@@ -33,7 +43,7 @@ def figures_section(results: Sequence[Result]) -> Section:
     )
     return Section(
         "Figures",
-        f'<div class="pair uneven">{_dots(results)}{table(head, rows, numeric=[2, 3, 4, 5])}</div>',
+        f'<div class="pair uneven">{_dots(drawn)}{table(head, rows, numeric=[2, 3, 4, 5])}</div>',
         lead if any("denominator" in result.protocol for result in results) else "",
     )
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex, overload
 
-from isoglot.small_tables import html_table, text_table
+from isoglot.small_tables import agreed, html_table, text_table
 from isoglot.suggest import unknown
 
 
@@ -113,7 +113,7 @@ class Results(list[Result]):
         return Results([*self, *other])
 
     def __repr__(self) -> str:
-        return text_table(self.head, [result.cells() for result in self], numeric=self.numeric)
+        return text_table(self.head, agreed([result.cells() for result in self], 3), numeric=self.numeric)
 
     def _repr_html_(self) -> str:
-        return html_table("", self.head, [result.cells() for result in self], numeric=self.numeric)
+        return html_table("", self.head, agreed([result.cells() for result in self], 3), numeric=self.numeric)

@@ -33,7 +33,7 @@ LEAST_PAIRS = 10
 
 @method(
     "bootstrap",
-    "train an unsupervised map on with the pairs that it finds itself, under a constraint",
+    "train an unsupervised map further on the pairs that it finds itself, under a constraint",
     supervision="unsupervised",
     linear=False,
     cost="that of gan-realnvp or muse, and as much again for its rounds",
