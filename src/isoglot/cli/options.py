@@ -20,9 +20,9 @@ def _methods(incomplete: str) -> list[str]:
 
 
 def _word_methods(incomplete: str) -> list[str]:
-    from isoglot.wordalign import METHODS, MODELS
+    from isoglot.wordalign import COMBINED, METHODS, MODELS
 
-    return [name for name in (*METHODS, *MODELS) if name.startswith(incomplete)]
+    return [name for name in (*METHODS, COMBINED, *MODELS) if name.startswith(incomplete)]
 
 
 def _entries(kind: str) -> Callable[[str], list[str]]:
@@ -223,8 +223,8 @@ _WORD_METHOD = typer.Option(
     "--word-method",
     metavar="METHOD",
     help="How words are linked. By similarity of an encoder's vectors: itermax, intersection, union, "
-    "grow-diag-final-and, match, softmax, transport, unbalanced-transport, ot. Statistical, without an encoder: "
-    "ibm1, hmm, fast_align, eflomal, ...",
+    "grow-diag-final-and, match, softmax, transport, unbalanced-transport, ot. By these and the text's statistics: "
+    "combined. Statistical, without an encoder: ibm1, hmm, fast_align, eflomal, ...",
     autocompletion=_word_methods,
 )
 WordMethod = Annotated[str, _WORD_METHOD]

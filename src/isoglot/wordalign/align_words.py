@@ -10,6 +10,7 @@ from typing import Any
 from isoglot.encoders import AlignedEncoder, Encoder, is_aligned_folder
 from isoglot.errors import ConfigError, InputError
 from isoglot.progress import Progress, silent
+from isoglot.wordalign.combined import COMBINED
 from isoglot.wordalign.linking import check_linking, link_text
 from isoglot.wordalign.links import Sentence, WordLinks
 from isoglot.wordalign.similarity import METHODS
@@ -33,8 +34,9 @@ def align_words(
             such sentences each. Texts without any space in a list are the words of one sentence.
         encoder: a name or folder, see `Encoder`; an encoder; or one that is aligned across two languages, of which the
             first is that of `src`.
-        method: by similarity (`isoglot.wordalign.METHODS`), or a statistical model (`MODELS`, such as "hmm"), which
-            needs no encoder but many sentences, as it learns from these very ones.
+        method: by similarity (`isoglot.wordalign.METHODS`); "combined", by similarity and what the sentences given
+            teach together, the best if there are a hundred or more; or a statistical model (`MODELS`, such as
+            "hmm"), which needs no encoder but many sentences, as it learns from these very ones.
         layer: of the encoder, if it is given by name; see `Encoder`.
         settings: of the method, such as `null=0.4`.
 
@@ -48,7 +50,7 @@ def align_words(
     sources, targets = ([_words(side)] if single else list(map(_words, side)) for side in (src, tgt))
     if len(sources) != len(targets):
         raise InputError(f"{len(sources):,} source sentences but {len(targets):,} target sentences")
-    if method in METHODS:
+    if method in METHODS or method == COMBINED:
         links = link_text(_encoders(encoder, layer), sources, targets, method, progress=progress, **settings)
     elif encoder is not None or layer is not None:
         raise ConfigError(f"{method} takes no encoder", remedy="leave out `encoder` and `layer`")

@@ -1,14 +1,15 @@
 """Which words of translated sentences translate each other, by their vectors: of encoded sentences, or of a whole text.
 
 Which ways there are to align words is told by two tables: `word_align.METHODS`, by similarity, and
-`statistical.MODELS`, which need no vectors.
+`statistical.MODELS`, which need no vectors. `combined` uses both kinds of knowledge.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import numbers
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from isoglot.assignments import check_known
 from isoglot.encoders import SHARD, Encoder, WordVectors
 from isoglot.errors import ConfigError
 from isoglot.extras import require
+from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
 from isoglot.spaces import unit_rows
 from isoglot.suggest import unknown
+from isoglot.wordalign.combined import COMBINED, combined_align, combined_settings
 from isoglot.wordalign.links import WordLinks
 from isoglot.wordalign.similarity import METHODS, word_align, word_scores
 from isoglot.wordalign.statistical import MODELS
@@ -41,12 +44,14 @@ def check_linking(method: str, settings: Mapping[str, Any]) -> None:
     if method in METHODS:
         # Both are in units of cosines.
         known = {**METHODS[method].settings, **({} if METHODS[method].raw else {"null": 0.0, "distortion": 0.0})}
+    elif method == COMBINED:
+        known = combined_settings()
     elif method in MODELS:
         known = {"symmetrise": "", "seed": 0}
         if MODELS[method].stages:
             require("word-alignment", f"the model {method}")
     else:
-        raise unknown("word alignment", method, dict.fromkeys([*METHODS, *MODELS]))
+        raise unknown("word alignment", method, dict.fromkeys([*METHODS, COMBINED, *MODELS]))
     check_known(settings, known, method)
     for name, value in settings.items():
         kind, wanted = {
@@ -54,16 +59,21 @@ def check_linking(method: str, settings: Mapping[str, Any]) -> None:
             int: ("a whole number", numbers.Integral),
             float: ("a number", numbers.Real),
         }[type(known[name])]
-        if not isinstance(value, wanted) and not (name == "null" and value is None):
+        if name == "lexicon" and isinstance(value, Lexicon | Path):
+            continue
+        if not isinstance(value, wanted) and not (name == "null" and value is None and method != COMBINED):
             raise ConfigError(f"{name} of {method} takes {kind}, not {value!r}")
 
 
 def link_words(
     src: WordVectors, tgt: WordVectors, method: str = "itermax", *, progress: Progress = silent, **settings: Any
 ) -> list[WordLinks]:
-    """Align the words of matched sentences by the similarity of their vectors."""
+    """Align the words of matched sentences by the similarity of their vectors; `combined` also learns from them."""
     links = []
     similarities = _similarities(src, tgt, method)
+    if method == COMBINED:
+        cosines = map(similarities, range(len(src)))
+        return combined_align(src.sentences, tgt.sentences, cosines, progress=progress, **settings)
     total = max(len(src), 1)
     for number in range(len(src)):
         links.append(word_align(similarities(number), method, **settings))
@@ -76,9 +86,10 @@ def link_words(
 def pair_scores(
     encoders: tuple[Encoder, Encoder], src: Sequence[str], tgt: Sequence[str], method: str, **settings: Any
 ) -> npt.NDArray[np.floating[Any]]:
-    """What the method sees of one sentence pair (n, m), see `word_scores`."""
+    """What the method sees of one sentence pair (n, m), see `word_scores`; of `combined`, the cosines."""
     X, Y = (one.without_cache().words([words]) for one, words in zip(encoders, (src, tgt), strict=True))
-    return word_scores(_similarities(X, Y, method)(0), method, **settings)
+    S = _similarities(X, Y, method)(0)
+    return S if method == COMBINED else word_scores(S, method, **settings)
 
 
 def link_text(
@@ -91,15 +102,33 @@ def link_text(
     **settings: Any,
 ) -> list[WordLinks]:
     """The same for a whole text, with an encoder for each side: encoded and aligned shard by shard, to save memory."""
+    if method == COMBINED:
+        cosines = _cosines(encoders, src, tgt, progress)
+        return combined_align(src, tgt, cosines, progress=progress, **settings)
     links: list[WordLinks] = []
+    for X, Y in _shards(encoders, src, tgt, progress):
+        links += link_words(X, Y, method, progress=progress, **settings)
+    return links
+
+
+def _cosines(
+    encoders: tuple[Encoder, Encoder], src: Sentences, tgt: Sentences, progress: Progress
+) -> Iterator[npt.NDArray[np.floating[Any]]]:
+    """Of each sentence pair; no more than a shard's vectors are held."""
+    for X, Y in _shards(encoders, src, tgt, progress):
+        yield from map(_similarities(X, Y, COMBINED), range(len(X)))
+
+
+def _shards(
+    encoders: tuple[Encoder, Encoder], src: Sentences, tgt: Sentences, progress: Progress
+) -> Iterator[tuple[WordVectors, WordVectors]]:
     total = len(src)
     for begin in range(0, total, SHARD):
         end = min(begin + SHARD, total)
         of = f" ({end:,} of {total:,})" if total > SHARD else ""
         X = encoders[0].words(src[begin:end], step=f"encoding source{of}", progress=progress)
         Y = encoders[1].words(tgt[begin:end], step=f"encoding target{of}", progress=progress)
-        links += link_words(X, Y, method, progress=progress, **settings)
-    return links
+        yield X, Y
 
 
 def _similarities(src: WordVectors, tgt: WordVectors, method: str) -> Callable[[int], npt.NDArray[np.floating[Any]]]:
