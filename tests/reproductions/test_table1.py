@@ -23,7 +23,7 @@ from isoglot.reproductions.density.table1_report import (
     word_alignment_rows,
 )
 from isoglot.reproductions.density.texts import help_text, tatoeba_text
-from isoglot.wordalign import METHODS, WordLinks
+from isoglot.wordalign import COMBINED, METHODS, WordLinks
 
 
 @pytest.fixture
@@ -139,7 +139,8 @@ def test_word_alignment_table_is_kept_and_shown(tiny_folder, parallel, gold, tmp
     taught = {"demo": part(parallel.text, 0, TAUGHT)}
     settings = {"models": ["ibm1"], "aligned": taught}
     rows = word_alignment_table(str(tiny_folder), gold, tmp_path, **settings)
-    expected = [(kind, method) for kind in ("as it comes", "aligned") for method in METHODS] + [("statistical", "ibm1")]
+    methods = [*METHODS, COMBINED]
+    expected = [(kind, method) for kind in ("as it comes", "aligned") for method in methods] + [("statistical", "ibm1")]
     assert [(row.kind, row.method) for row in rows] == expected
     figures = {(row.kind, row.method): row.figures["F1"].value for row in rows}
     assert figures["aligned", "itermax"] > figures["as it comes", "itermax"] + 0.2
@@ -165,7 +166,7 @@ def test_word_alignment_table_is_kept_and_shown(tiny_folder, parallel, gold, tmp
             str(tiny_folder), gold, tmp_path, models=["ibm1"], aligned={"demo": part(parallel.text, 0, 50)}
         )
     without = word_alignment_table(str(tiny_folder), gold, tmp_path, models=[])
-    assert [row.kind for row in without] == ["as it comes"] * len(METHODS)
+    assert [row.kind for row in without] == ["as it comes"] * len(methods)
 
 
 def test_a_model_that_is_not_installed_is_a_row_too(tiny_folder, gold, tmp_path, monkeypatch):

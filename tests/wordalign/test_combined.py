@@ -7,12 +7,14 @@ import itertools
 import numpy as np
 import pytest
 
+from isoglot.encoders import WordVectors
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.lexicons import Lexicon
 from isoglot.simulate import simulate_parallel
 from isoglot.tasks import word_alignment
-from isoglot.wordalign import WordLinks, align_words, check_linking, combined_align, link_text, word_align
+from isoglot.wordalign import WordLinks, align_words, check_linking, combined_align, link_text, link_words, word_align
 from isoglot.wordalign.agreeing_hmm import LONGEST_JUMP, UNLINKED, Cells, agreeing_hmm, posteriors
+from isoglot.wordalign.own_map import learn_own_map
 
 JUMPS = np.exp(-np.abs(np.arange(-LONGEST_JUMP, LONGEST_JUMP + 1) - 1) / 2.0)
 
@@ -152,6 +154,35 @@ def test_a_text_with_an_encoder_and_the_front_door(tiny, lines, parallel):
 def test_settings_are_checked(settings, message):
     with pytest.raises(ConfigError, match=message):
         combined_align([["a"]], [["b"]], [np.zeros((1, 1))], **settings)
+
+
+def encoded(sentences, words, turn, rng):
+    """Vectors of words, with noise, in a space that is turned."""
+    rows = np.array([words[word] for sentence in sentences for word in sentence])
+    rows = (rows + 0.5 * rng.standard_normal(rows.shape)) @ turn
+    return WordVectors(sentences, rows.astype(np.float32), np.cumsum([0, *map(len, sentences)]))
+
+
+def test_a_map_of_its_own_links_helps_where_the_encoder_is_bad(corpus):
+    rng = np.random.default_rng(2)
+    vectors = {}
+    for north, south in corpus.lexicon:
+        vectors.setdefault(north, rng.standard_normal(24))
+        vectors.setdefault(south, vectors[north])
+    for side in (corpus.src, corpus.tgt):
+        for word in itertools.chain.from_iterable(side):
+            vectors.setdefault(word, rng.standard_normal(24))
+    turn = np.linalg.qr(np.eye(24) + 0.4 * rng.standard_normal((24, 24)))[0]
+    turn *= np.sign(np.diag(turn))
+    X, Y = encoded(corpus.src, vectors, np.eye(24), rng), encoded(corpus.tgt, vectors, turn, rng)
+    plain, adapted = (f1(link_words(X, Y, "combined", spelling=0.0, adapt=pull), corpus) for pull in (0, 0.03))
+    assert adapted > plain + 0.1, (plain, adapted)
+    few = [WordLinks({(0, 0)})] * 20
+    assert learn_own_map(X, Y, few, 0.03) is None
+    own = learn_own_map(X, Y, corpus.links, 1e9)
+    np.testing.assert_allclose(own.W, np.eye(24), atol=1e-5)  # drawn to the identity by all means
+    with pytest.raises(ConfigError, match=r"adapt: must be 0 \(no map\) or more, not -1"):
+        link_words(X, Y, "combined", adapt=-1)
 
 
 def test_what_does_not_fit_is_refused():

@@ -7,8 +7,9 @@ Which ways there are to align words is told by two tables: `word_align.METHODS`,
 from __future__ import annotations
 
 import dataclasses
+import functools
 import numbers
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,14 @@ from isoglot.spaces import unit_rows
 from isoglot.suggest import unknown
 from isoglot.wordalign.combined import COMBINED, combined_align, combined_settings
 from isoglot.wordalign.links import WordLinks
+from isoglot.wordalign.own_map import learn_own_map
 from isoglot.wordalign.similarity import METHODS, word_align, word_scores
 from isoglot.wordalign.statistical import MODELS
 
 Sentences = Sequence[Sequence[str]]
+
+#: How strongly the map that `combined` learns from its own links is drawn to the identity; 0 for no map.
+ADAPT = 0.03
 
 
 def check_linking(method: str, settings: Mapping[str, Any]) -> None:
@@ -45,7 +50,7 @@ def check_linking(method: str, settings: Mapping[str, Any]) -> None:
         # Both are in units of cosines.
         known = {**METHODS[method].settings, **({} if METHODS[method].raw else {"null": 0.0, "distortion": 0.0})}
     elif method == COMBINED:
-        known = combined_settings()
+        known = {**combined_settings(), "adapt": ADAPT}
     elif method in MODELS:
         known = {"symmetrise": "", "seed": 0}
         if MODELS[method].stages:
@@ -72,8 +77,7 @@ def link_words(
     links = []
     similarities = _similarities(src, tgt, method)
     if method == COMBINED:
-        cosines = map(similarities, range(len(src)))
-        return combined_align(src.sentences, tgt.sentences, cosines, progress=progress, **settings)
+        return _combined(lambda: iter([(src, tgt)]), src.sentences, tgt.sentences, progress=progress, **settings)
     total = max(len(src), 1)
     for number in range(len(src)):
         links.append(word_align(similarities(number), method, **settings))
@@ -102,20 +106,41 @@ def link_text(
     **settings: Any,
 ) -> list[WordLinks]:
     """The same for a whole text, with an encoder for each side: encoded and aligned shard by shard, to save memory."""
+    encoded = functools.partial(_shards, encoders, src, tgt, progress)
     if method == COMBINED:
-        cosines = _cosines(encoders, src, tgt, progress)
-        return combined_align(src, tgt, cosines, progress=progress, **settings)
+        kept = list(encoded()) if len(src) <= SHARD else None
+        return _combined(encoded if kept is None else lambda: iter(kept), src, tgt, progress=progress, **settings)
     links: list[WordLinks] = []
-    for X, Y in _shards(encoders, src, tgt, progress):
+    for X, Y in encoded():
         links += link_words(X, Y, method, progress=progress, **settings)
     return links
 
 
-def _cosines(
-    encoders: tuple[Encoder, Encoder], src: Sentences, tgt: Sentences, progress: Progress
-) -> Iterator[npt.NDArray[np.floating[Any]]]:
+def _combined(
+    shards: Callable[[], Iterator[tuple[WordVectors, WordVectors]]],
+    src: Sentences,
+    tgt: Sentences,
+    *,
+    adapt: float = ADAPT,
+    progress: Progress,
+    **settings: Any,
+) -> list[WordLinks]:
+    """Links by all that is known, and again after a map learned from those of the first shard."""
+    if not 0 <= adapt < np.inf:
+        raise ConfigError(f"must be 0 (no map) or more, not {adapt}", where="adapt")
+    if isinstance(settings.get("lexicon", ""), str | Path) and settings.get("lexicon"):
+        settings["lexicon"] = Lexicon.load(settings["lexicon"], progress=progress)
+    links = combined_align(src, tgt, _cosines(shards()), progress=progress, **settings)
+    first = next(shards(), None) if adapt else None
+    own = None if first is None else learn_own_map(*first, links[: len(first[0])], adapt)
+    if own is None:
+        return links
+    return combined_align(src, tgt, _cosines(own(X, Y) for X, Y in shards()), progress=progress, **settings)
+
+
+def _cosines(shards: Iterable[tuple[WordVectors, WordVectors]]) -> Iterator[npt.NDArray[np.floating[Any]]]:
     """Of each sentence pair; no more than a shard's vectors are held."""
-    for X, Y in _shards(encoders, src, tgt, progress):
+    for X, Y in shards:
         yield from map(_similarities(X, Y, COMBINED), range(len(X)))
 
 

@@ -24,7 +24,7 @@ from isoglot.resumable import kept, run_key, timed
 from isoglot.strings import check_list
 from isoglot.tasks import read_wmt, word_alignment
 from isoglot.text import ParallelText
-from isoglot.wordalign import METHODS, MODELS, WordLinks, check_links, link_words, statistical_align
+from isoglot.wordalign import COMBINED, METHODS, MODELS, WordLinks, check_links, link_words, statistical_align
 
 Finder = Callable[[], Sequence[WordLinks]]
 
@@ -183,7 +183,7 @@ def word_alignment_table(
         kinds = ["as it comes"] if taught is None else ["as it comes", "aligned"]
         finders: list[tuple[str, str, Finder]] = []
         for kind in kinds:
-            finders += [(kind, method, functools.partial(words.link, kind, method)) for method in METHODS]
+            finders += [(kind, method, functools.partial(words.link, kind, method)) for method in (*METHODS, COMBINED)]
         finders += [
             ("statistical", method, functools.partial(statistical_align, src, tgt, method, progress=progress))
             for method in models
