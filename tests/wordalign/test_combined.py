@@ -12,7 +12,16 @@ from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.lexicons import Lexicon
 from isoglot.simulate import simulate_parallel
 from isoglot.tasks import word_alignment
-from isoglot.wordalign import WordLinks, align_words, check_linking, combined_align, link_text, link_words, word_align
+from isoglot.wordalign import (
+    WordLinks,
+    align_words,
+    check_linking,
+    combined_align,
+    link_text,
+    link_words,
+    linking,
+    word_align,
+)
 from isoglot.wordalign.agreeing_hmm import LONGEST_JUMP, UNLINKED, Cells, agreeing_hmm, posteriors
 from isoglot.wordalign.own_map import learn_own_map
 
@@ -139,6 +148,16 @@ def test_a_text_with_an_encoder_and_the_front_door(tiny, lines, parallel):
     right = sum(len(a.sure & b.sure) for a, b in zip(found, parallel.links, strict=False))
     plain = link_text((tiny, tiny), src, tgt, "intersection")
     assert right > sum(len(a.sure & b.sure) for a, b in zip(plain, parallel.links, strict=False))
+
+
+def test_a_long_text_is_encoded_in_shards_and_learned_from_as_a_whole(tiny, parallel, monkeypatch):
+    src, tgt = parallel.src[:60], parallel.tgt[:60]
+    whole = link_text((tiny, tiny), src, tgt, "combined", adapt=0)
+    monkeypatch.setattr(linking, "SHARD", 25)
+    assert link_text((tiny, tiny), src, tgt, "combined", adapt=0) == whole
+    mapped = link_text((tiny, tiny), src, tgt, "combined", adapt=0.03)
+    assert len(mapped) == 60
+    assert mapped != whole
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ def wordalign(
 
     --word-method combined is the best with a multilingual encoder and a hundred lines or more: similarities go as
     evidence into a statistical model that learns from these very lines, with spelling and, by --set lexicon=FILE, a
-    dictionary (a file or a catalogue name).
+    dictionary (a file or a catalogue name). Then a map of the vectors is learned from its links, and they are found
+    again: for languages that the encoder barely knows; --set adapt=0 for none.
 
     Settings for --set are those of --word-method, as KEY=VALUE or word.KEY=VALUE. Similarity methods except ot take
     null=0.4, below which a word stays unlinked.

@@ -105,11 +105,16 @@ def link_text(
     progress: Progress = silent,
     **settings: Any,
 ) -> list[WordLinks]:
-    """The same for a whole text, with an encoder for each side: encoded and aligned shard by shard, to save memory."""
+    """The same for a whole text, with an encoder for each side: encoded and aligned shard by shard, to save memory.
+
+    Settings of `combined` are those of `combined_align`, and `adapt`: once linked, a map of the source side's vectors
+    is learned from the links, if they are as many as dimensions, and all is done again with it. It helps with
+    languages that the encoder barely knows; the larger `adapt`, the closer the map is to the identity, and 0 is for no
+    map. A text of more than one shard is encoded twice for it, and the map is learned from the first.
+    """
     encoded = functools.partial(_shards, encoders, src, tgt, progress)
     if method == COMBINED:
-        kept = list(encoded()) if len(src) <= SHARD else None
-        return _combined(encoded if kept is None else lambda: iter(kept), src, tgt, progress=progress, **settings)
+        return _combined(encoded, src, tgt, progress=progress, **settings)
     links: list[WordLinks] = []
     for X, Y in encoded():
         links += link_words(X, Y, method, progress=progress, **settings)
@@ -130,6 +135,9 @@ def _combined(
         raise ConfigError(f"must be 0 (no map) or more, not {adapt}", where="adapt")
     if isinstance(settings.get("lexicon", ""), str | Path) and settings.get("lexicon"):
         settings["lexicon"] = Lexicon.load(settings["lexicon"], progress=progress)
+    if len(src) <= SHARD:  # what fits into memory is encoded once
+        kept = list(shards())
+        shards = lambda: iter(kept)  # noqa: E731
     links = combined_align(src, tgt, _cosines(shards()), progress=progress, **settings)
     first = next(shards(), None) if adapt else None
     own = None if first is None else learn_own_map(*first, links[: len(first[0])], adapt)
