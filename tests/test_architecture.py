@@ -18,8 +18,8 @@ PACKAGE = Path(isoglot.__file__).parent
 #: Top to bottom: a room may import only from itself and from rooms above it.
 ROOMS = [
     "spaces", "text", "lexicons", "catalogue", "retrieval", "criteria", "aligners", "aligned", "wordvectors", "joint",
-    "encoders", "wordalign", "finetuning", "distill", "tasks", "simulate", "report", "pipelines", "reproductions",
-    "cli",
+    "encoders", "wordalign", "finetuning", "distill", "tasks", "transfer", "simulate", "report", "pipelines",
+    "reproductions", "cli",
 ]  # fmt: skip
 #: Small modules that any room may use; they import no room.
 FOUNDATIONS = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
