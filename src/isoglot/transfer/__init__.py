@@ -6,6 +6,12 @@ from isoglot.transfer.examples import (
     PairExample as PairExample,
     Question as Question,
 )
+from isoglot.transfer.metrics import (
+    Prediction as Prediction,
+    Tally as Tally,
+    count_examples as count_examples,
+    score as score,
+)
 from isoglot.transfer.readers import (
     NLI_LABELS as NLI_LABELS,
     UPOS as UPOS,
@@ -14,3 +20,4 @@ from isoglot.transfer.readers import (
     read_questions as read_questions,
     read_tags as read_tags,
 )
+from isoglot.transfer.table import Figure as Figure, TransferRun as TransferRun, TransferTable as TransferTable

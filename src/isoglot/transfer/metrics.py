@@ -34,6 +34,7 @@ class Tally:
         metrics: names of the figures, the primary one first.
         counts: (n, c), one row per example.
         figures: figures (..., m) of sums (..., c).
+        ratio: (n, 2), what an example adds to the numerator and to the denominator of the primary figure.
         items: `index`, `gold`, `predicted` and `value` of each example: the primary figure of it alone.
     """
 
@@ -41,6 +42,7 @@ class Tally:
     metrics: tuple[str, ...]
     counts: Matrix
     figures: Callable[[Matrix], Matrix]
+    ratio: Matrix
     items: Sequence[Mapping[str, Any]]
 
     @property
@@ -53,10 +55,7 @@ class Tally:
         return self.figures(self.counts.sum(axis=0))
 
     def drawn(self, repeats: int, seed: int) -> Matrix:
-        """All figures of resampled examples (repeats, m); equally many examples and one seed make the same resamples.
-
-        So differences of encoders are drawn from the same examples, and so are languages of a parallel test set.
-        """
+        """All figures of resampled examples (repeats, m)."""
         blocks = [self.figures(times @ self.counts) for times in resampled_counts(len(self.counts), repeats, seed)]
         return np.concatenate([np.empty((0, len(self.metrics))), *blocks])
 
@@ -127,13 +126,14 @@ def _labels(task: str, examples: Sequence[Example], predictions: Sequence[Predic
             counts[row, 0, number[one]] += one == other
             counts[row, 1, number[other]] += 1
             counts[row, 2, number[one]] += 1
-    values = counts[:, 0].sum(axis=1) / counts[:, 2].sum(axis=1)
+    ratio = np.stack([counts[:, 0].sum(axis=1), counts[:, 2].sum(axis=1)], axis=1)
+    values = _ratio(ratio[:, 0], ratio[:, 1])
     whole = isinstance(examples[0], PairExample)
     items = [
         {"index": row, "gold": right[0] if whole else right, "predicted": found[0] if whole else found, "value": value}
         for row, (right, found, value) in enumerate(zip(gold, given, values.tolist(), strict=True))
     ]
-    return Tally(task, ("accuracy", "macro F1"), counts.reshape(len(gold), -1), _accuracy_figures, items)
+    return Tally(task, ("accuracy", "macro F1"), counts.reshape(len(gold), -1), _accuracy_figures, ratio, items)
 
 
 def _accuracy_figures(sums: Matrix) -> Matrix:
@@ -159,7 +159,8 @@ def _names(task: str, examples: Sequence[Example], predictions: Sequence[Predict
         {"index": row, "gold": right, "predicted": found, "value": value}
         for row, (right, found, value) in enumerate(zip(gold, given, alone.tolist(), strict=True))
     ]
-    return Tally(task, ("F1", "precision", "recall"), counts, _name_figures, items)
+    ratio = np.stack([2 * counts[:, 0], counts[:, 1] + counts[:, 2]], axis=1)
+    return Tally(task, ("F1", "precision", "recall"), counts, _name_figures, ratio, items)
 
 
 def _name_figures(sums: Matrix) -> Matrix:
@@ -175,7 +176,7 @@ def _answers(task: str, examples: Sequence[Example], predictions: Sequence[Predi
         f1 = answer_f1(answer, question.answers, language)
         counts[row, :2] = f1, exact_match(answer, question.answers, language)
         items.append({"index": row, "gold": list(question.answers), "predicted": answer, "value": f1})
-    return Tally(task, ("F1", "EM"), counts, _mean_figures, items)
+    return Tally(task, ("F1", "EM"), counts, _mean_figures, counts[:, [0, 2]], items)
 
 
 def _mean_figures(sums: Matrix) -> Matrix:
