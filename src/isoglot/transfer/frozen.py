@@ -14,12 +14,11 @@ from isoglot.spaces import IntVector
 from isoglot.text import LabelledSentence
 from isoglot.transfer.examples import PairExample, Question
 from isoglot.transfer.feature_store import FeatureStore, Rows, StoredWords
-from isoglot.transfer.head import Fitting, Predictions, Score, labels_of
+from isoglot.transfer.head import Fitting, Predictions, Score, answer_texts, labels_of, ranked_labels
 from isoglot.transfer.settings import HeadSettings
 from isoglot.transfer.spans import (
     Answer,
     Span,
-    best_answers,
     best_spans,
     overlapping_windows,
     word_spans,
@@ -147,9 +146,8 @@ class PairHead(FrozenHead[PairExample, _Pairs]):
         found = Predictions([])
         for numbers in _runs(len(read.labels)):
             for row in self._network(*self._sides(read, numbers)).softmax(-1).tolist():
-                ranked = sorted(zip(self.labels, row, strict=True), key=lambda one: -one[1])
-                found.values.append(ranked[0][0])
-                found.n_best.append([(label, round(share, 4)) for label, share in ranked[: self._settings.n_best]])
+                found.n_best.append(ranked_labels(self.labels, row, self._settings.n_best))
+                found.values.append(found.n_best[-1][0][0])
         return found
 
     @staticmethod
@@ -309,13 +307,7 @@ class SpanHead(FrozenHead[Question, _Questions]):
                 ):
                     begin, end = spans[window.place.begin + first].begin, spans[window.place.begin + last].end
                     candidates[window.question].append(Answer(score, Span(begin, end)))
-        found = Predictions([])
-        for example, own in zip(read.examples, candidates, strict=True):
-            best = best_answers(own, self._settings.n_best)
-            texts = [(example.context[one.span.begin : one.span.end], round(one.score, 3)) for one in best]
-            found.values.append(texts[0][0] if texts else "")
-            found.n_best.append(texts)
-        return found
+        return answer_texts(read.examples, candidates, self._settings.n_best)
 
     @staticmethod
     def _vectors(read: _Questions, windows: Sequence[_Window]) -> tuple[Tensor, list[int], Tensor, list[int]]:

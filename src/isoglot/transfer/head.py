@@ -10,6 +10,7 @@ from isoglot.errors import InputError
 from isoglot.progress import Progress, silent
 from isoglot.text import LabelledSentence
 from isoglot.transfer.examples import Example, PairExample, Question
+from isoglot.transfer.spans import Answer, best_answers
 
 #: The figure by which a head is chosen: of examples and what a head made of them, higher is better.
 Score = Callable[[Sequence[Any], Sequence[Any]], float]
@@ -43,7 +44,39 @@ class Head(Protocol):
 
     fitting: Fitting
 
+    def fit(
+        self,
+        train: Sequence[Any],
+        dev: Sequence[Any],
+        lang: str,
+        score: Score,
+        seed: int,
+        *,
+        progress: Progress = silent,
+    ) -> None: ...
+
     def predict(self, examples: Sequence[Any], lang: str, *, progress: Progress = silent) -> Predictions: ...
+
+
+def ranked_labels(labels: Sequence[str], shares: Sequence[float], n: int) -> list[tuple[str, float]]:
+    """The n likeliest labels with their probabilities.
+
+    >>> ranked_labels(["a", "b", "c"], [0.2, 0.7, 0.1], 2)
+    [('b', 0.7), ('a', 0.2)]
+    """
+    ranked = sorted(zip(labels, shares, strict=True), key=lambda one: -one[1])
+    return [(label, round(share, 4)) for label, share in ranked[:n]]
+
+
+def answer_texts(questions: Sequence[Question], candidates: Sequence[Sequence[Answer]], n: int) -> Predictions:
+    """The n best of each question's candidates as texts; a question without any gets an empty answer."""
+    found = Predictions([])
+    for question, own in zip(questions, candidates, strict=True):
+        best = best_answers(own, n)
+        texts = [(question.context[span.begin : span.end], round(score, 3)) for score, span in best]
+        found.values.append(texts[0][0] if texts else "")
+        found.n_best.append(texts)
+    return found
 
 
 _KINDS: dict[str, type] = {"nli": PairExample, "ner": LabelledSentence, "pos": LabelledSentence, "qa": Question}
