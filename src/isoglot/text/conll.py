@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from isoglot.errors import ConfigError, FormatError, InputError
+from isoglot.errors import ConfigError, FormatError, InputError, locating
 from isoglot.text.lines import read_lines, write_lines
 
 # Only spaces and tabs separate columns: a non-breaking space is often part of a word ("10 000").
@@ -48,7 +48,12 @@ class LabelledSentence:
 
 
 def read_conll(
-    path: str | Path, *, column: int = -1, word_column: int = 0, strip_prefix: bool = False
+    path: str | Path,
+    *,
+    column: int = -1,
+    word_column: int = 0,
+    strip_prefix: bool = False,
+    check: Callable[[str], None] | None = None,
 ) -> list[LabelledSentence]:
     """Read a CoNLL file, packed or not.
 
@@ -59,6 +64,7 @@ def read_conll(
         column: of the labels, counted from 0; negative ones count from the end.
         word_column: of the words; 1 in CoNLL-U.
         strip_prefix: take off the language that WikiANN puts before each word (`en:Paris`).
+        check: raises `FormatError` for a label that must not occur; asked once for each label.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "names.conll"
@@ -71,7 +77,7 @@ def read_conll(
     if column == word_column:
         raise ConfigError(f"words and labels cannot both be column {column}", where="column")
     path = Path(path)
-    reader = _Reader(path, column, word_column, strip_prefix)
+    reader = _Reader(path, column, word_column, strip_prefix, check)
     for number, line in enumerate(read_lines(path), start=1):
         reader.take(line, number)
     reader.end_sentence()
@@ -109,12 +115,16 @@ def _readable(text: str) -> bool:
 class _Reader:
     """Collects lines to sentences."""
 
-    def __init__(self, path: Path, column: int, word_column: int, strip_prefix: bool) -> None:
+    def __init__(
+        self, path: Path, column: int, word_column: int, strip_prefix: bool, check: Callable[[str], None] | None
+    ) -> None:
         self.sentences: list[LabelledSentence] = []
         self._path = path
         self._columns = (word_column, column)
         self._strip_prefix = strip_prefix
         self._prefix: str | None = None
+        self._check = check
+        self._checked: set[str] = set()
         self._words: list[str] = []
         self._labels: list[str] = []
         self._begin = 0
@@ -133,6 +143,10 @@ class _Reader:
         if self._is_comment(line, fields) or self._is_extra(fields):
             return
         word, label = self._word_and_label(fields, f"{self._path}:{number}")
+        if self._check is not None and label not in self._checked:
+            with locating(f"{self._path}:{number}"):
+                self._check(label)
+            self._checked.add(label)
         if not self._words:
             self._begin, self._width = number, len(fields)
         self._words.append(word)

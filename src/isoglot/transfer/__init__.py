@@ -6,3 +6,18 @@ from isoglot.transfer.examples import (
     PairExample as PairExample,
     Question as Question,
 )
+from isoglot.transfer.metrics import (
+    Prediction as Prediction,
+    Tally as Tally,
+    count_examples as count_examples,
+    score as score,
+)
+from isoglot.transfer.readers import (
+    NLI_LABELS as NLI_LABELS,
+    UPOS as UPOS,
+    read_examples as read_examples,
+    read_nli as read_nli,
+    read_questions as read_questions,
+    read_tags as read_tags,
+)
+from isoglot.transfer.table import Figure as Figure, TransferRun as TransferRun, TransferTable as TransferTable
