@@ -6,10 +6,10 @@ A killed run resumes after the last shard; a text that several seeds, heads or r
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ class Rows:
 
     parts: Sequence[FloatMatrix]
 
-    @cached_property
+    @functools.cached_property
     def _starts(self) -> IntVector:
         starts: IntVector = np.cumsum([0, *map(len, self.parts)], dtype=np.int64)
         return starts
@@ -85,6 +85,7 @@ class FeatureStore:
 
     def __init__(self, vectors: TextVectors, folder: Path | None = None) -> None:
         self.vectors, self._folder = vectors, folder
+        self._memory: dict[str, FloatMatrix] = {}
 
     def words(self, sentences: Sequence[Sequence[str]], lang: str, *, progress: Progress = silent) -> StoredWords:
         """Vectors of every word."""
@@ -116,18 +117,23 @@ class FeatureStore:
         for begin in range(0, len(items), SHARD):
             shard = items[begin : begin + SHARD]
             inner = within(progress, begin, len(shard), len(items))
-            if self._folder is None:
-                parts.append(make(shard, inner))
-                continue
             text = json.dumps([kind, self.vectors.identity(lang), shard])
-            place = self._folder / f"{hashlib.sha256(text.encode()).hexdigest()[:32]}.npy"
-            record = place.with_suffix(".json")
-            if find_damage(record) != []:
-                self._folder.mkdir(parents=True, exist_ok=True)
-                made = np.ascontiguousarray(make(shard, inner), dtype=np.float32)
-                with atomic_path(place, own=True) as temporary, temporary.open("wb") as file:
-                    np.save(file, made, allow_pickle=False)
-                seal(record, [place])
+            parts.append(
+                self._part(hashlib.sha256(text.encode()).hexdigest()[:32], functools.partial(make, shard, inner))
+            )
             inner("encoding", 1, 1)
-            parts.append(np.load(place, mmap_mode="r", allow_pickle=False))
         return Rows(parts)
+
+    def _part(self, key: str, make: Callable[[], FloatMatrix]) -> FloatMatrix:
+        if self._folder is None:
+            if key not in self._memory:
+                self._memory[key] = make()
+            return self._memory[key]
+        place = self._folder / f"{key}.npy"
+        if find_damage(place.with_suffix(".json")) != []:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with atomic_path(place, own=True) as temporary, temporary.open("wb") as file:
+                np.save(file, np.ascontiguousarray(make(), dtype=np.float32), allow_pickle=False)
+            seal(place.with_suffix(".json"), [place])
+        mapped: FloatMatrix = np.load(place, mmap_mode="r", allow_pickle=False)
+        return mapped

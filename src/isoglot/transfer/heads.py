@@ -13,7 +13,7 @@ from isoglot.transfer.examples import TASKS
 from isoglot.transfer.feature_store import FeatureStore
 from isoglot.transfer.head import Head, Score, check_examples
 from isoglot.transfer.settings import HeadSettings
-from isoglot.transfer.vectors import EncoderVectors, Source, TextVectors, open_vectors
+from isoglot.transfer.vectors import EncoderVectors, Source, TextVectors, check_source, open_vectors
 
 
 def fit_head(
@@ -42,23 +42,27 @@ def fit_head(
     settings = settings or HeadSettings()
     for where, examples in (("train", train), ("dev", dev)):
         check_examples(task, examples, where)
-    head: Head = new_head(task, open_vectors(encoder, settings, progress=progress), settings, cache)
+    check_source(encoder, settings)
+    vectors = open_vectors(encoder, settings, progress=progress)
+    head = new_head(task, vectors, settings, FeatureStore(vectors, None if cache is None else Path(cache)))
     head.fit(train, dev, lang, score, seed, progress=progress)
     return head
 
 
-def new_head(task: str, vectors: TextVectors, settings: HeadSettings, cache: str | Path | None = None) -> Any:
+def new_head(task: str, vectors: TextVectors, settings: HeadSettings, store: FeatureStore) -> Head:
     """A head that is not trained yet."""
     if task not in TASKS:
         raise unknown("task", task, TASKS)
     if settings.train == "frozen":
         from isoglot.transfer.frozen import PairHead, SpanHead, TagHead
 
-        store = FeatureStore(vectors, None if cache is None else Path(cache))
-        return {"nli": PairHead, "ner": TagHead, "pos": TagHead, "qa": SpanHead}[task](store, settings)
+        kinds: dict[str, Any] = {"nli": PairHead, "ner": TagHead, "pos": TagHead, "qa": SpanHead}
+        frozen: Head = kinds[task](store, settings)
+        return frozen
     if not isinstance(vectors, EncoderVectors):
-        raise ConfigError("only a plain encoder can be trained", where=vectors.name, remedy="set `train` to frozen")
+        raise ConfigError("cannot be trained", where=vectors.name, remedy="set `train` to frozen")
     from isoglot.transfer.tuned import TunedPairHead, TunedSpanHead, TunedTagHead
 
     kinds = {"nli": TunedPairHead, "ner": TunedTagHead, "pos": TunedTagHead, "qa": TunedSpanHead}
-    return kinds[task](vectors.encoder, settings)
+    tuned: Head = kinds[task](vectors.encoder, settings)
+    return tuned

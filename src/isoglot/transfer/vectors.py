@@ -13,7 +13,9 @@ import numpy as np
 from isoglot import catalogue
 from isoglot.aligned import ALIGNED_FOLDER, Aligned
 from isoglot.aligners import Side
-from isoglot.encoders import AlignedEncoder, Encoder, WordVectors, is_aligned_folder
+from isoglot.encoders import AlignedEncoder, Encoder, WordVectors, check_encoder, is_aligned_folder
+from isoglot.encoders.gguf import gguf_file
+from isoglot.encoders.names import find_model
 from isoglot.errors import ConfigError, InputError
 from isoglot.progress import Progress, silent
 from isoglot.resumable import digest
@@ -177,7 +179,7 @@ def open_vectors(source: Source, settings: HeadSettings | None = None, *, progre
         if chosen:
             raise ConfigError("an aligned encoder has its own layer and pooling", where=str(source))
         return AlignedVectors(AlignedEncoder.load(folder, progress=progress))
-    if folder.is_file() or (catalogue.has_entry(str(source)) and catalogue.entry(str(source)).kind == "vectors"):
+    if _is_space(source):
         space = Space.load(source, progress=progress)
         if not space.lang:
             raise InputError(
@@ -185,6 +187,28 @@ def open_vectors(source: Source, settings: HeadSettings | None = None, *, progre
             )
         return StaticVectors(str(source), {space.lang: space})
     return EncoderVectors(Encoder(source, progress=progress, **chosen))
+
+
+def check_source(source: Source, settings: HeadSettings) -> None:
+    """Raise before any work for what cannot be found, or cannot be trained."""
+    static = isinstance(source, Aligned | Space | StaticVectors)
+    mapped = isinstance(source, AlignedEncoder | AlignedVectors)
+    if isinstance(source, str | Path):
+        folder = Path(source).expanduser()
+        static, mapped = ALIGNED_FOLDER.owns(folder) or _is_space(source), is_aligned_folder(folder)
+        if not static and not mapped:
+            check_encoder(source)
+            find_model(source)
+    if (static or mapped) and settings.train != "frozen":
+        what = f"{'static vectors' if static else 'an aligned encoder'} cannot be trained"
+        where = str(source) if isinstance(source, str | Path) else None
+        raise ConfigError(what, where=where, remedy="set `train` to frozen")
+
+
+def _is_space(source: str | Path) -> bool:
+    if Path(source).expanduser().is_file():
+        return gguf_file(Path(source)) is None
+    return catalogue.has_entry(str(source)) and catalogue.entry(str(source)).kind == "vectors"
 
 
 def _encoder_identity(encoder: Encoder) -> str:
