@@ -29,6 +29,7 @@ EXTRAS: Mapping[str, Mapping[str, str]] = {
     },
     "hub": {"huggingface_hub": "huggingface_hub"},
     "adapters": {"peft": "peft"},
+    "crf": {"torch": "torch", "torchcrf": "pytorch-crf"},
     "word-alignment": {"thot": "sil-thot"},
     "text": {"icu4py": "icu4py"},
     "sklearn": {"sklearn": "scikit-learn"},
@@ -37,7 +38,13 @@ EXTRAS: Mapping[str, Mapping[str, str]] = {
     "th": {"pythainlp": "pythainlp"},
 }
 #: Groups that are installed as part of a larger extra.
-_INSTALLED_BY = {"faiss": "ann", "usearch": "ann", "adapters": "training", "sentence-models": "encoders"}
+_INSTALLED_BY = {
+    "faiss": "ann",
+    "usearch": "ann",
+    "adapters": "training",
+    "crf": "training",
+    "sentence-models": "encoders",
+}
 
 
 def require(extra: str, purpose: str) -> None:

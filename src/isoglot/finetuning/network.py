@@ -70,7 +70,7 @@ class Network(nn.Module):
         self._freeze(settings.freeze, loaded.depth, loaded.depth if "masked" in needs else self.layer)
         if settings.lora:
             torch.manual_seed(settings.seed)
-            _add_adapters(self.encoder, settings.lora)
+            add_adapters(self.encoder, settings.lora)
             for name, parameter in self.named_parameters():
                 if "lora_" not in name:  # including the head, which has no adapters
                     parameter.requires_grad_(False)
@@ -286,7 +286,8 @@ def _layer(number: int, depth: int) -> int:
     return number if number >= 0 else depth + 1 + number
 
 
-def _add_adapters(encoder: Any, rank: int) -> None:
+def add_adapters(encoder: Any, rank: int) -> None:
+    """Put low-rank adapters on all linear layers; weights that were frozen get none that learns."""
     try:
         from peft import LoraConfig, inject_adapter_in_model
     except ImportError as error:

@@ -1,0 +1,81 @@
+"""How a head is trained: what of the encoder learns with it, its size, and how long."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from isoglot.errors import ConfigError
+from isoglot.settings import Limits, check_settings
+
+_LIMITS: Limits = {
+    "train": ("frozen", "lora", "all"),
+    "tagger": ("words", "bilstm-crf"),
+    **dict.fromkeys(("batch", "epochs", "lstm_layers", "rank", "n_best", "longest_answer"), "[1, inf)"),
+    "window": "[8, inf)",
+    "max_length": "[16, inf)",
+    "dropout": "[0, 1)",
+    "warmup": "[0, 1)",
+    "learning_rate": "(0, inf)",
+}
+#: By what is trained: a head of its own learns fast, weights that know something already must not be thrown off.
+_RATES = {"frozen": 1e-3, "lora": 5e-4, "all": 3e-5}
+
+
+@dataclasses.dataclass(frozen=True)
+class HeadSettings:
+    """Settings of all heads; each uses those that concern it.
+
+    Args:
+        train: "frozen" (only the head learns, on vectors that are computed once), "lora" (low-rank adapters in the
+            encoder too) or "all" (all weights).
+        tagger: of a frozen encoder: "words" (each word on its own) or "bilstm-crf" (Wang et al. 2020).
+        hidden: size of the head's hidden layer; 0 for a linear head. Of recurrent heads: states in each direction.
+        lstm_layers: of the BiLSTM-CRF.
+        dropout: in the head.
+        batch, epochs, learning_rate: of Adam; default rates are 1e-3 (frozen), 5e-4 (lora) and 3e-5 (all).
+        warmup: share of all steps in which the rate rises; afterwards it falls to 0. Only where weights of the encoder
+            are trained; that of other heads is constant.
+        patience: stop after this many epochs without a better figure on the development set; 0 for never.
+        rank: of the low-rank adapters.
+        limit: examples to train on, drawn at random, the same for all encoders and seeds; 0 for all.
+        layer, pooling, sentence_pooling: of the encoder, see `Encoder`; empty for its own.
+        max_length: tokens that a trained encoder sees at once; the encoder's own limit also applies.
+        window, overlap: in a question's context, words (frozen) or tokens that the head reads at once, and how many of
+            them two windows share.
+        longest_answer: in words (frozen) or tokens.
+        n_best: answers to keep for each question.
+
+    >>> HeadSettings(train="lora").rate
+    0.0005
+    """
+
+    train: str = "frozen"
+    tagger: str = "words"
+    hidden: int = 256
+    lstm_layers: int = 2
+    dropout: float = 0.2
+    batch: int = 32
+    epochs: int = 20
+    learning_rate: float | None = None
+    warmup: float = 0.1
+    patience: int = 3
+    rank: int = 8
+    limit: int = 0
+    layer: str = ""
+    pooling: str = ""
+    sentence_pooling: str = ""
+    max_length: int = 256
+    window: int = 200
+    overlap: int = 50
+    longest_answer: int = 20
+    n_best: int = 5
+
+    def __post_init__(self) -> None:
+        check_settings(self, _LIMITS)
+        if self.overlap >= self.window:
+            raise ConfigError(f"windows of {self.window} cannot share {self.overlap}", where="overlap")
+
+    @property
+    def rate(self) -> float:
+        """The learning rate."""
+        return self.learning_rate or _RATES[self.train]
