@@ -75,7 +75,7 @@ def test_commands_by_what_people_do():
             panels[command.panel].append(command.path[0])
     assert dict(panels) == {
         "Start": ["demo", "align", "translate", "lexicon", "search", "methods"],
-        "Measure": ["evaluate", "compare", "inspect", "audit"],
+        "Measure": ["evaluate", "transfer", "compare", "inspect", "audit"],
         "Text and vectors": ["text", "vectors", "joint", "info", "convert", "export", "simulate"],
         "Encoders": ["encoder", "wordalign", "project"],
         "Papers": ["reproduce"],
@@ -90,6 +90,8 @@ def test_commands_by_what_people_do():
         ("joint train", "isoglot.wordvectors:Training", "vectors."),
         ("text", "isoglot.text:TextSettings", ""),
         ("simulate", "isoglot.cli.simulate:_Shape", ""),
+        ("transfer ner", "isoglot.transfer:HeadSettings", ""),
+        ("transfer qa", "isoglot.transfer:HeadSettings", ""),
     ],
 )
 def test_the_help_lists_settings_with_their_defaults(name, place, group):

@@ -23,6 +23,7 @@ class _Root(Group):
         },
         "Measure": {
             "evaluate": "app:Evaluate",
+            "transfer": "app:Transfer",
             "compare": "compare:compare_methods",
             "inspect": "inspect:inspect_spaces",
             "audit": "audit:audit",
@@ -60,6 +61,14 @@ class Evaluate(Group):
             "tatoeba": "evaluate_contextual:tatoeba",
             "rfeval": "evaluate_contextual:rfeval",
         },
+    }
+
+
+class Transfer(Group):
+    """Train a task's head on one language, test it on others, and compare encoders by it."""
+
+    panels: ClassVar[dict[str, dict[str, str]]] = {
+        "Tasks": {"nli": "transfer:nli", "ner": "transfer:ner", "pos": "transfer:pos", "qa": "transfer:qa"}
     }
 
 

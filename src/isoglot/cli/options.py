@@ -67,15 +67,20 @@ _LEXICON = typer.Option(
 LexiconName = Annotated[str, _LEXICON]
 OptionalLexicon = Annotated[str | None, _LEXICON]
 Lexicons = Annotated[list[str] | None, _LEXICON]
+_TEST_HELP = (
+    "What to test on, which nothing is learned from: translation pairs (a file, a catalogue name, or LANG-LANG=FILE), "
+    "or examples of a task (LANG=FILE)."
+)
 _TEST = typer.Option(
     "--test",
     metavar="FILE",
-    help="Translation pairs to test on, which nothing is learned from: a file, a catalogue name, or LANG-LANG=FILE.",
+    help=_TEST_HELP,
     autocompletion=_entries("lexicon"),
 )
 Test = Annotated[str, _TEST]
 OptionalTest = Annotated[str | None, _TEST]
 Tests = Annotated[list[str] | None, _TEST]
+TaskTests = Annotated[list[str], typer.Option("--test", metavar="LANG=FILE", help=_TEST_HELP)]
 _ENCODER = typer.Option(
     "--encoder",
     "-e",
@@ -85,6 +90,7 @@ _ENCODER = typer.Option(
 )
 EncoderName = Annotated[str, _ENCODER]
 OptionalEncoder = Annotated[str | None, _ENCODER]
+Encoders = Annotated[list[str], _ENCODER]
 MonolingualTexts = Annotated[
     list[str] | None,
     typer.Option("--text", metavar="LANG=FILE", help="Text of a language, one sentence per line; several may follow."),
@@ -291,5 +297,8 @@ Cache = Annotated[
     typer.Option("--cache", metavar="DIR", help="Keep vectors in this folder: the same text is not encoded twice."),
 ]
 KeepWork = Annotated[bool, typer.Option("--keep-work", help="Keep the intermediate files beside the output.")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="A small run with little data or short trainings: minutes instead of hours.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would be done and how long it would take.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]

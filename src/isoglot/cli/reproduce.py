@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from isoglot.cli.commands import tabular
-from isoglot.cli.options import DryRun, Json, OptionalRuns, Output, Settings
+from isoglot.cli.options import DryRun, Json, OptionalRuns, Output, Quick, Settings
 from isoglot.extras import require
 
 
@@ -17,7 +17,7 @@ from isoglot.extras import require
 def density(
     context: typer.Context,
     output: Output = Path("density"),
-    quick: Annotated[bool, typer.Option("--quick", help="A small grid with short trainings: minutes.")] = False,
+    quick: Quick = False,
     runs: OptionalRuns = None,
     settings: Settings = None,
     workers: Annotated[

@@ -33,3 +33,7 @@ from isoglot.report.tables import (
     percent as percent,
     table as table,
 )
+from isoglot.report.transfer import (
+    transfer_sections as transfer_sections,
+    write_transfer_page as write_transfer_page,
+)

@@ -7,6 +7,12 @@ from isoglot.transfer.examples import (
     PairExample as PairExample,
     Question as Question,
 )
+from isoglot.transfer.gathering import (
+    QUICK as QUICK,
+    Few as Few,
+    Gathered as Gathered,
+    gather_examples as gather_examples,
+)
 from isoglot.transfer.head import Fitting as Fitting, Head as Head, Predictions as Predictions
 from isoglot.transfer.heads import fit_head as fit_head
 from isoglot.transfer.metrics import (

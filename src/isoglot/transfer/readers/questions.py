@@ -66,11 +66,9 @@ def _question(asked: Fields, context: str, path: str) -> Question:
         for answer in (_objects(asked.content, "answers", asked.where) if "answers" in asked else ())
         if answer.get("text") != ""
     ]
-    name = str(asked.get("id"))
+    name, text = str(asked.get("id")), asked.text("question")
     try:
-        return Question(
-            name, asked.text("question"), context, [text for text, _ in answers], [start for _, start in answers]
-        )
+        return Question(name, text, context, [answer for answer, _ in answers], [start for _, start in answers])
     except InputError as error:
         # The place in the file tells more than the name, which need not be unique.
         what = f"question {name[:60]!r}: {error.what}"
