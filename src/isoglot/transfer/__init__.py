@@ -1,9 +1,6 @@
 """Heads on encoders: tasks trained in one language and tested in others."""
 
-from isoglot.transfer.estimate import (
-    TransferEstimate as TransferEstimate,
-    estimate_transfer as estimate_transfer,
-)
+from isoglot.transfer.estimate import TransferEstimate as TransferEstimate, estimate_transfer as estimate_transfer
 from isoglot.transfer.examples import (
     TASKS as TASKS,
     Example as Example,
@@ -16,6 +13,7 @@ from isoglot.transfer.gathering import (
     Gathered as Gathered,
     gather_examples as gather_examples,
 )
+from isoglot.transfer.head import Fitting as Fitting, Head as Head, Predictions as Predictions
 from isoglot.transfer.heads import fit_head as fit_head
 from isoglot.transfer.metrics import (
     Prediction as Prediction,
@@ -34,3 +32,4 @@ from isoglot.transfer.readers import (
 )
 from isoglot.transfer.settings import HeadSettings as HeadSettings
 from isoglot.transfer.table import Figure as Figure, TransferRun as TransferRun, TransferTable as TransferTable
+from isoglot.transfer.vectors import open_vectors as open_vectors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Mapping
 
@@ -13,10 +14,12 @@ from isoglot.transfer.feature_store import FeatureStore
 from isoglot.transfer.heads import new_head
 from isoglot.transfer.protocol import Sources, TransferData, all_sources
 from isoglot.transfer.settings import HeadSettings
+from isoglot.transfer.training import TRAINING
 from isoglot.transfer.vectors import check_source, open_vectors
 
-#: Examples that are tried where the encoder is frozen, and where it learns.
-_SAMPLES = {"frozen": 256, "lora": 32, "all": 32}
+#: Batches that are tried, and at least how many examples where the encoder is frozen.
+_BATCHES = 4
+_FROZEN = 256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +50,7 @@ def estimate_transfer(
     runs: int = 1,
     progress: Progress = silent,
 ) -> list[TransferEstimate]:
-    """Train a head of each encoder on a few examples for one epoch and for three, and say what all would take.
+    """Train a head of each encoder on a few examples for one epoch, and say what all would take.
 
     Heads that stop early take less.
     """
@@ -56,26 +59,45 @@ def estimate_transfer(
         for one in all_sources(sources):
             check_source(one, settings)
     random = np.random.default_rng(0)
-    size = _SAMPLES[settings.train]
+    size = max(_BATCHES * settings.batch, _FROZEN if settings.train == "frozen" else 0)
     train, dev = (
         [side[number] for number in random.permutation(len(side))[:size].tolist()] for side in (data.train, data.dev)
     )
+    few = dataclasses.replace(settings, epochs=1)
     examples = len(data.train) + len(data.dev) + sum(map(len, data.tests.values()))
     estimates = []
     for name, sources in encoders.items():
         own = all_sources(sources)
         vectors = open_vectors(own[0], settings, progress=progress)
-        seconds = []
-        # The first run of a model is slow.
-        for epochs in (1, 1, 3):
-            few = dataclasses.replace(settings, epochs=epochs, patience=0)
-            head = new_head(data.task, vectors, few, FeatureStore(vectors))
-            began = time.perf_counter()
-            head.fit(train, dev, data.source, lambda *_: 0.0, 0, progress=progress)
-            seconds.append(time.perf_counter() - began)
-        epoch = max(seconds[2] - seconds[1], 0.0) / 2
-        start = max(seconds[1] - epoch, 0.0)
-        encoding = start * examples / (len(train) + len(dev)) if settings.train == "frozen" else 0.0
-        training = epoch * (len(data.train) + len(data.dev)) / (len(train) + len(dev)) * settings.epochs * runs
-        estimates.append(TransferEstimate(name, examples, encoding, training * len(own)))
+        timer = _Timer(progress)
+        new_head(data.task, vectors, few, FeatureStore(vectors)).fit(
+            train, dev, data.source, data.score, 0, progress=timer
+        )
+        step, scoring = timer.seconds()
+        steps = math.ceil(len(data.train) / settings.batch)
+        epoch = step * steps + scoring * len(data.dev) / len(dev)
+        encoding = 0.0
+        if settings.train == "frozen":
+            encoding = max(timer.steps[0] - timer.began - step, 0.0) * examples / (len(train) + len(dev))
+        estimates.append(TransferEstimate(name, examples, encoding, epoch * settings.epochs * runs * len(own)))
     return estimates
+
+
+class _Timer:
+    """Notes when each step of training ended; the last note is the end of training."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self.began = time.perf_counter()
+        self.steps: list[float] = []
+
+    def __call__(self, step: str, done: float, total: float | None) -> None:
+        if step == TRAINING:
+            self.steps.append(time.perf_counter())
+        self._progress(step, done, total)
+
+    def seconds(self) -> tuple[float, float]:
+        """Of a step, and of scoring the development set."""
+        *steps, end = self.steps
+        alone = max(len(steps) - 1, 1)
+        return (steps[-1] - (steps[0] if len(steps) > 1 else self.began)) / alone, end - steps[-1]

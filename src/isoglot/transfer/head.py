@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from isoglot.errors import InputError
 from isoglot.progress import Progress, silent
+from isoglot.suggest import choose
 from isoglot.text import LabelledSentence
 from isoglot.transfer.examples import Example, PairExample, Question
 from isoglot.transfer.spans import Answer, best_answers
@@ -84,9 +85,9 @@ _KINDS: dict[str, type] = {"nli": PairExample, "ner": LabelledSentence, "pos": L
 
 def check_examples(task: str, examples: Sequence[Example], where: str) -> None:
     """Raise unless there are examples, all of the task's kind, which can be learned from or tested."""
+    kind = choose("task", task, _KINDS)
     if not examples:
         raise InputError("there are no examples", where=where)
-    kind = _KINDS[task]
     for number, example in enumerate(examples, start=1):
         if not isinstance(example, kind):
             what = f"example {number:,} is a {type(example).__name__}, but {task} takes {kind.__name__}"

@@ -18,8 +18,7 @@ import numpy as np
 from isoglot.errors import ConfigError, InputError, locating
 from isoglot.progress import Progress, silent
 from isoglot.resumable import digest, kept, run_key, timed, to_plain
-from isoglot.suggest import unknown
-from isoglot.transfer.examples import TASKS, Example
+from isoglot.transfer.examples import Example
 from isoglot.transfer.feature_store import FeatureStore
 from isoglot.transfer.head import Head, check_examples, check_labels
 from isoglot.transfer.heads import new_head
@@ -83,8 +82,6 @@ class TransferData:
         Args:
             limit: examples of `train` to use, drawn at random; 0 for all.
         """
-        if task not in TASKS:
-            raise unknown("task", task, TASKS)
         learned, chosen = _examples(task, train, "train"), _examples(task, dev, "dev")
         check_labels(learned, chosen, _where(dev, "dev"))
         tested = {}

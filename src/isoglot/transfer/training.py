@@ -16,6 +16,8 @@ from isoglot.transfer.settings import HeadSettings
 if TYPE_CHECKING:
     from torch import nn
 
+#: What steps of training are called in progress.
+TRAINING = "training the head"
 #: The largest norm of a gradient.
 _CLIP = 1.0
 
@@ -67,7 +69,7 @@ def train_network(
             torch.nn.utils.clip_grad_norm_(trained, _CLIP)
             optimiser.step()
             done += 1
-            progress("training the head", done, steps)
+            progress(TRAINING, done, steps)
         network.eval()
         with torch.inference_mode():
             figure = score()
@@ -81,7 +83,7 @@ def train_network(
         for name, one in network.named_parameters():
             if name in weights:
                 one.copy_(weights[name])
-    progress("training the head", steps, steps)
+    progress(TRAINING, steps, steps)
     return Fitting(best.epoch, best.dev, epoch)
 
 
