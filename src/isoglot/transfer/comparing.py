@@ -36,7 +36,13 @@ def drawn_figures(ratios: Matrix, repeats: int, seed: int) -> Matrix:
 
 
 def paired_figures(
-    metric: str, a: Sequence[Matrix], b: Sequence[Matrix], *, repeats: int = 10_000, bootstrap: int = 1000, seed: int = 0
+    metric: str,
+    a: Sequence[Matrix],
+    b: Sequence[Matrix],
+    *,
+    repeats: int = 10_000,
+    bootstrap: int = 1000,
+    seed: int = 0,
 ) -> PairedTest:
     """Does `a` differ from `b`, on average over test sets?
 

@@ -224,8 +224,8 @@ class TransferTable:
     def table(self) -> tuple[list[str], list[list[str]], list[int]]:
         """Head, rows, and which columns are numbers; * marks what differs from the first encoder (p < .05)."""
         rows = [[lang, *(self._cell(name, lang, self[name, lang]) for name in self.encoders)] for lang in self.tests]
-        if self.others:
-            rows.append(["mean", *(str(_shown(self.mean(name))) for name in self.encoders)])
+        if len(self.tests) > 1:
+            rows.append(["mean", *(_shown(self.mean(name)) for name in self.encoders)])
             if self.source in self.tests:
                 without = [self._cell(name, "", self.mean(name, source=False)) for name in self.encoders]
                 rows.append([f"mean without {self.source}", *without])
