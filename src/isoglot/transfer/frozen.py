@@ -330,9 +330,10 @@ def _sample(rows: Rows) -> Tensor:
 
 
 def _states(settings: HeadSettings) -> int:
-    if not settings.hidden:
-        raise ConfigError("a recurrent head needs at least one state", where="hidden")
-    return settings.hidden
+    """States of a recurrent head in each direction."""
+    if settings.hidden < 2:
+        raise ConfigError("a recurrent head needs at least two states", where="hidden")
+    return settings.hidden // 2
 
 
 def _runs(count: int, size: int = _BATCH) -> Iterator[range]:

@@ -29,7 +29,7 @@ class HeadSettings:
         train: "frozen" (only the head learns, on vectors that are computed once), "lora" (low-rank adapters in the
             encoder too) or "all" (all weights).
         tagger: of a frozen encoder: "words" (each word on its own) or "bilstm-crf" (Wang et al. 2020).
-        hidden: size of the head's hidden layer; 0 for a linear head. Of recurrent heads: states in each direction.
+        hidden: size of the head's hidden layer; 0 for a linear head. Of recurrent heads: states of both directions.
         lstm_layers: of the BiLSTM-CRF.
         dropout: in the head.
         batch, epochs, learning_rate: of Adam; default rates are 1e-3 (frozen), 5e-4 (lora) and 3e-5 (all).
