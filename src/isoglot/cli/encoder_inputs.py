@@ -13,6 +13,7 @@ from isoglot.cli.given import given, refuse
 
 if TYPE_CHECKING:
     from isoglot.encoders import Encoder
+    from isoglot.pipelines import Check
     from isoglot.progress import Progress
     from isoglot.text import ParallelText
     from isoglot.wordalign import WordLinks
@@ -116,6 +117,31 @@ def open_parallel(texts: Sequence[str], progress: Progress, *, limit: int | None
     if limit is not None:
         text = dataclasses.replace(text, src=text.src[:limit], tgt=text.tgt[:limit])
     return text
+
+
+def open_checks(parallel: Sequence[str] | None, texts: Sequence[str] | None, languages: tuple[str, str]) -> list[Check]:
+    """Texts of other kinds, LANG=FILE for each language in either order; every two files are a check."""
+    from isoglot.assignments import language_and_name
+    from isoglot.errors import ConfigError
+    from isoglot.pipelines import Check
+    from isoglot.text import ParallelText, read_lines
+
+    found = []
+    for option, named in (("--check", list(parallel or [])), ("--check-text", list(texts or []))):
+        for start in range(0, len(named), 2):
+            files = dict(language_and_name(name) for name in named[start : start + 2])
+            if set(files) != set(languages):
+                wanted = " ".join(f"{lang}=FILE" for lang in languages)
+                given = " ".join(named[start : start + 2])
+                raise ConfigError(f"{option} {given} is not a file for each language", remedy=f"give {option} {wanted}")
+            src, tgt = (files[lang] for lang in languages)
+            if option == "--check":
+                text = ParallelText.load(src, tgt, *languages)
+                found.append(Check(f"{Path(src).name}, {Path(tgt).name}", text.src, text.tgt))
+            else:
+                first, second = (tuple(read_lines(file)) for file in (src, tgt))
+                found.append(Check(f"{Path(src).name}, {Path(tgt).name} (apart)", first, second, parallel=False))
+    return found
 
 
 def open_links(path: Path | None, base: int | None) -> list[WordLinks] | None:

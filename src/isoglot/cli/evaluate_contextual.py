@@ -22,6 +22,7 @@ from isoglot.cli.options import (
     Layer,
     OptionalLimit,
     OptionalMethod,
+    OwnMean,
     Parallel,
     PerItem,
     Pooling,
@@ -40,6 +41,7 @@ def tatoeba(
     texts: Parallel,
     encoder: EncoderName,
     score: Score = "cosine",
+    own_mean: OwnMean = False,
     layer: Layer = "-1",
     limit: OptionalLimit = None,
     per_item: PerItem = None,
@@ -52,6 +54,7 @@ def tatoeba(
     """Sentence retrieval: is the nearest sentence of the other file the translation? P@1 in both directions.
 
     Any two line-parallel files will do. Blank lines are left out. Sentences are ranked by cosine, margin or csls.
+    --own-mean adapts an encoder, aligned or not, to the very texts: no translations are needed for it.
 
     Examples:
 
@@ -82,8 +85,11 @@ def tatoeba(
         models = open_encoders(encoder, languages, progress, **encoder_settings(context))
         X = models[0].sentences(text.src, step=f"encoding {languages[0]}", progress=progress)
         Y = models[1].sentences(text.tgt, step=f"encoding {languages[1]}", progress=progress)
-        results = measure(X, Y, score=score, sentences=(text.src, text.tgt), seed=seed, progress=progress)
-    _report(results, f"{encoder}: {languages[0]} and {languages[1]}, {score}", per_item, json)
+        results = measure(
+            X, Y, score=score, own_mean=own_mean, sentences=(text.src, text.tgt), seed=seed, progress=progress
+        )
+    how = f"{score}{', own mean' if own_mean else ''}"
+    _report(results, f"{encoder}: {languages[0]} and {languages[1]}, {how}", per_item, json)
 
 
 @tabular

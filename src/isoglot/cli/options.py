@@ -212,6 +212,10 @@ Score = Annotated[
     Literal["csls", "cosine", "inverted_softmax", "euclidean", "csls-euclidean", "margin"],
     typer.Option("--score", help="How neighbours are ranked."),
 ]
+OwnMean = Annotated[
+    bool,
+    typer.Option("--own-mean", help="Take each text's own mean vector away before sentences are compared."),
+]
 Backend = Annotated[
     Literal["exact", "int8", "faiss", "usearch"], typer.Option("--backend", help="What searches for neighbours.")
 ]

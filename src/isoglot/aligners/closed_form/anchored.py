@@ -48,7 +48,8 @@ class Anchored(Aligner):
             chooses it by cross-validation over the pairs; of fewer than 25 nothing can be held out, and it is 0.1.
         choice: "safe" takes the largest pull that finds hardly fewer of the pairs held out than the best, "best" the
             best one.
-        tolerance: what is hardly fewer: this share of them, or one standard error if that is more.
+        tolerance: what is hardly fewer: this share of what the best pull gains on the largest, or one standard error
+            if that is more.
         orthogonal: a rotation instead, by the singular vectors of X'Y + l I.
         prior: folder of a saved alignment; its map takes the identity's place, as that of a related language.
 
@@ -62,7 +63,7 @@ class Anchored(Aligner):
 
     pull: float | None = None
     choice: str = "safe"
-    tolerance: float = 0.02
+    tolerance: float = 0.03
     orthogonal: bool = False
     prior: str = ""
 
@@ -114,11 +115,10 @@ def anchored_map(gram: Floats, cross: Floats, pull: float, prior: Floats | None 
     prior = np.eye(len(gram)) if prior is None else prior
     weight = pull * np.linalg.norm(cross, 2)
     if weight == 0:
-        smallest: Floats = np.linalg.lstsq(gram, cross)[0]
-        return smallest
+        return np.asarray(np.linalg.lstsq(gram, cross)[0], dtype=np.float64)
     # The change that the pairs ask for, damped: a small pull loses no digits of the prior in this form.
-    change: Floats = np.linalg.solve(gram + weight * np.eye(len(gram)), cross - gram @ prior)
-    return prior + change
+    change = np.linalg.solve(gram + weight * np.eye(len(gram)), cross - gram @ prior)
+    return np.asarray(prior + change, dtype=np.float64)
 
 
 def anchored_rotation(gram: Floats, cross: Floats, pull: float, prior: Floats | None = None) -> Floats:

@@ -25,7 +25,7 @@ from isoglot.spaces import FloatMatrix, IntVector
 Floats = npt.NDArray[np.float64]
 
 #: Pulls to choose from: the variance of noise, where the kernel is 1 at a distance of 0.
-GRID = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 _FEW_PULL = 1.0
 #: Rows that are mapped at once: the kernel of 4,096 rows and 2,000 centres takes 32 MB.
 _BLOCK = 4096
@@ -93,7 +93,8 @@ class AnchoredLocal(Aligner):
             held out, and it is 1.
         choice: "safe" takes the largest pull that finds hardly fewer of the pairs held out than the best, "best" the
             best one.
-        tolerance: what is hardly fewer: this share of them, or one standard error if that is more.
+        tolerance: what is hardly fewer: this share of what the best pull gains on the largest, or one standard error
+            if that is more.
         centres: number of source rows among the pairs that the map is made of, drawn at random.
 
     >>> import numpy as np

@@ -1,8 +1,8 @@
 """How strongly a map is pulled to where it starts from: chosen by cross-validation over the pairs.
 
-More pull than the best is the safer choice for text of another kind than the pairs. How much more: the
-one-standard-error rule of regularisation paths (Breiman et al. 1984, "Classification and regression trees"), or a
-fixed share of hits, whichever is more, as many pairs make the error very small.
+More pull than the best is the safer choice for text of another kind than the pairs. How much more: by the
+one-standard-error rule of regularisation paths (Breiman et al. 1984, "Classification and regression trees"), or as much
+as costs a small share of the gain, whichever is more, as many pairs make the error very small.
 """
 
 from __future__ import annotations
@@ -45,23 +45,25 @@ def choose_pull(
     Args:
         Y: target rows; `pairs` (p, 2) with at least `FEW` rows.
         choice: "best" for the pull that finds most translations of pairs held out, by CSLS; "safe" for the largest one
-            that finds no more than a standard error or `tolerance` fewer.
+            that finds hardly fewer: by a standard error, or by `tolerance` as a share of what the best one gains on
+            the largest pull, if that is more.
     """
     hits: list[list[Hits]] = [[] for _ in grid]
     parts = folds(pairs, FOLDS, seed)
     for number, (_, kept) in enumerate(parts):
         mapped = fold(kept)
         # Only among themselves: rows that a map was learned from attract others, and new text has none of them.
-        (sources, i), (targets, j) = (np.unique(kept[:_MOST, side], return_inverse=True) for side in (0, 1))
-        places = np.stack([i, j], axis=1)
+        sources, row = np.unique(kept[:_MOST, 0], return_inverse=True)
+        targets, column = np.unique(kept[:_MOST, 1], return_inverse=True)
+        places = np.stack([row, column], axis=1)
         for i, pull in enumerate(grid):
             hits[i].append(ranked_by_csls(mapped(pull)(sources), Y[targets], places, rows=_MOST) == 1)
             progress("choosing the pull", number * len(grid) + i + 1, len(parts) * len(grid))
     found = np.stack([np.concatenate(one) for one in hits]).astype(np.float64)  # (grid, words held out)
     number = pick(found, choice, tolerance)
     shares = found.mean(axis=1)
-    measured = {"P@1": float(shares[number]), "best P@1": float(shares.max()), "least P@1": float(shares[-1])}
-    return float(grid[number]), {"choice": choice, "held_out": found.shape[1], **measured}
+    tried = [[float(pull), round(float(share), 4)] for pull, share in zip(grid, shares, strict=True)]
+    return float(grid[number]), {"choice": choice, "held_out": found.shape[1], "P@1": tried[number][1], "tried": tried}
 
 
 def pick(hits: Hits, choice: str = "safe", tolerance: float = 0.0) -> int:
@@ -76,4 +78,5 @@ def pick(hits: Hits, choice: str = "safe", tolerance: float = 0.0) -> int:
     if choice == "best":
         return best
     error = float(hits[best].std() / np.sqrt(hits.shape[1]))
-    return int(np.flatnonzero(shares >= shares[best] - max(error, tolerance) - 1e-12)[-1])
+    least = shares[best] - max(error, tolerance * float(shares[best] - shares[-1]))
+    return int(np.flatnonzero(shares >= least - 1e-12)[-1])
