@@ -166,7 +166,7 @@ def test_align_on_words_with_a_map_a_layer(run, here):
         "encoder", "align", *NAMED, "-e", "E", "-o", "out", "--level", "word", "--layer", "last2",
         "--per-layer", "--links", "links.pharaoh", "--base", 0, "--segmenter", "spaces", "--held-out", 100,
     )  # fmt: skip
-    assert "north and south: 100 held-out sentences, procrustes of 300" in done.stdout
+    assert "north and south: 100 held-out sentences, anchored of 300" in done.stdout
     assert "it loads as an Isoglot encoder only: sentence-transformers takes one layer" in done.stderr
     assert "written to out" in done.stderr
     assert len(AlignedEncoder.load(here / "out").alignments) == 2
