@@ -46,7 +46,7 @@ def align(
     texts: Parallel,
     encoder: EncoderName,
     output: Output,
-    method: Method = "anchored",
+    method: Method = "anchored-local",
     settings: Settings = None,
     normalise: Normalise = None,
     level: Annotated[
@@ -94,9 +94,9 @@ def align(
     the layer a single one, as `SentenceTransformer(folder)`, with `encode(texts, task=LANGUAGE)`. The last lines, by
     default a fifth, are held out; the command measures how many of them find their translation, before and after.
 
-    Text of another kind may lose by a map. The default method changes only what the text speaks of. With --check or
-    --check-text other kinds are measured too: every second line helps to choose how much is changed, the others are
-    reported.
+    Text of another kind may lose by a map. The default method moves only text that is near what it has seen. With
+    --check or --check-text other kinds are measured too: every second line helps to choose how much is changed, the
+    others are reported.
 
     Settings for --set are those of the method (`isoglot methods NAME`) and, with --level word, word.KEY=VALUE for the
     word alignment, such as word.null=0.4.
@@ -109,6 +109,7 @@ def align(
       isoglot encoder align parallel/de-en -e encoder/minilm --layer 0,6 -m cca -o de-en
       isoglot encoder align de=a.txt en=b.txt -e my-model --level word --layer last4 --per-layer -o de-en
     """
+    from isoglot.aligners import AnchoredLocal
     from isoglot.cli.console import note, print_cost, print_json, progress_bars, say, warn
     from isoglot.cli.encoder_inputs import (
         encoder_settings,
@@ -145,7 +146,7 @@ def align(
         split = join_segmenters(segmenter, "icu", [text.src_lang, text.tgt_lang])
         checks = open_checks(check, check_text, (text.src_lang, text.tgt_lang))
         model = open_encoder(encoder, progress, **encoder_settings(context))
-        if len(model.layers.numbers) == 1 and aligner.method.linear:
+        if len(model.layers.numbers) == 1 and (aligner.method.linear or isinstance(aligner, AnchoredLocal)):
             require("sentence-models", "saving an aligned encoder")
         if dry_run:
             tokenised = tokenise(text, split)

@@ -137,10 +137,10 @@ def open_checks(parallel: Sequence[str] | None, texts: Sequence[str] | None, lan
             src, tgt = (files[lang] for lang in languages)
             if option == "--check":
                 text = ParallelText.load(src, tgt, *languages)
-                found.append(Check(f"{Path(src).name}, {Path(tgt).name}", text.src, text.tgt))
+                found.append(Check.of(f"{Path(src).name}, {Path(tgt).name}", text.src, text.tgt))
             else:
                 first, second = (tuple(read_lines(file)) for file in (src, tgt))
-                found.append(Check(f"{Path(src).name}, {Path(tgt).name} (apart)", first, second, parallel=False))
+                found.append(Check.of(f"{Path(src).name}, {Path(tgt).name} (apart)", first, second, parallel=False))
     return found
 
 

@@ -37,20 +37,18 @@ class Check:
     tgt: tuple[str, ...]
     parallel: bool = True
 
-    def __post_init__(self) -> None:
-        if self.parallel and len(self.src) != len(self.tgt):
-            raise InputError(
-                f"{len(self.src):,} and {len(self.tgt):,} lines do not translate each other", where=self.name
-            )
-        if self.parallel:
-            kept = [(src, tgt) for src, tgt in zip(self.src, self.tgt, strict=True) if src.strip() and tgt.strip()]
-            sides = [tuple(src for src, _ in kept), tuple(tgt for _, tgt in kept)]
-        else:
-            sides = [tuple(line for line in side if line.strip()) for side in (self.src, self.tgt)]
-        if min(len(side) for side in sides) < 4:
-            raise InputError("a check needs four lines of text or more for each language", where=self.name)
-        for side, lines in zip(("src", "tgt"), sides, strict=True):
-            object.__setattr__(self, side, lines[:MOST_LINES])
+    @classmethod
+    def of(cls, name: str, src: Sequence[str], tgt: Sequence[str], *, parallel: bool = True) -> Check:
+        """Without blank lines; at most 2,000 lines."""
+        if parallel and len(src) != len(tgt):
+            raise InputError(f"{len(src):,} and {len(tgt):,} lines do not translate each other", where=name)
+        if parallel:
+            kept = [pair for pair in zip(src, tgt, strict=True) if pair[0].strip() and pair[1].strip()]
+            src, tgt = [line for line, _ in kept], [line for _, line in kept]
+        first, second = (tuple(line for line in side if line.strip())[:MOST_LINES] for side in (src, tgt))
+        if min(len(first), len(second)) < 4:
+            raise InputError("a check needs four lines of text or more for each language", where=name)
+        return cls(name, first, second, parallel)
 
     def half(self, first: int) -> Check:
         """Every second line."""

@@ -8,22 +8,21 @@ it had. How strong the pull is, cross-validation says.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.aligners.alignment import Alignment, LinearAlignment, onto_target
+from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.closed_form.pull import CHOICES, FEW, choose_pull
-from isoglot.errors import ConfigError
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 
 Floats = npt.NDArray[np.float64]
 
-#: Pulls to choose from, in units of the spectral norm of X'Y.
-GRID = tuple(float(pull) for pull in np.round(10 ** np.arange(-3, 1.01, 0.25), 5))
+#: Pulls to choose from, in units of the spectral norm of X'Y; the last is the identity but for rounding.
+GRID = (*(float(pull) for pull in np.round(10 ** np.arange(-3, 1.01, 0.25), 5)), 10_000.0)
 #: With too few pairs to choose.
 _FEW_PULL = 0.1
 
@@ -40,7 +39,7 @@ class Anchored(Aligner):
     """Map the source by W = (X'X + l I)^-1 (X'Y + l I), centred rows of length one; l is the pull.
 
     Differs from the paper:
-        - The map is shrunk to the identity, or to another map (`prior`), not to zero.
+        - The map is shrunk to the identity, not to zero.
         - The pull is chosen by retrieval of pairs held out, with preference for much pull.
 
     Args:
@@ -51,7 +50,6 @@ class Anchored(Aligner):
         tolerance: what is hardly fewer: this share of what the best pull gains on the largest, or one standard error
             if that is more.
         orthogonal: a rotation instead, by the singular vectors of X'Y + l I.
-        prior: folder of a saved alignment; its map takes the identity's place, as that of a related language.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -65,13 +63,11 @@ class Anchored(Aligner):
     choice: str = "safe"
     tolerance: float = 0.03
     orthogonal: bool = False
-    prior: str = ""
 
     limits: ClassVar[Limits] = {"choice": CHOICES, "tolerance": "[0, 1)"}
 
     def _fit(self, problem: Problem) -> Alignment:
         X, Y = problem.paired
-        prior = _prior_map(self.prior, X.shape[1])
         gram, cross = _moments(X, Y)
         solve = anchored_rotation if self.orthogonal else anchored_map
 
@@ -81,7 +77,7 @@ class Anchored(Aligner):
             left = gram - held_gram, cross - held_cross
 
             def mapped(pull: float) -> Callable[[IntVector], FloatMatrix]:
-                W = solve(*left, pull, prior).astype(np.float32)
+                W = solve(*left, pull).astype(np.float32)
                 return lambda rows: problem.X[rows] @ W
 
             return mapped
@@ -100,34 +96,34 @@ class Anchored(Aligner):
                 seed=self.seed,
                 progress=problem.progress,
             )
-        W = solve(gram, cross, pull, prior)
+        W = solve(gram, cross, pull)
         return LinearAlignment.learned(W_src=W.astype(np.float32), info={"pull": pull, "pull_choice": info})
 
 
-def anchored_map(gram: Floats, cross: Floats, pull: float, prior: Floats | None = None) -> Floats:
-    """The W that minimises ||X W - Y||² + l ||W - prior||², of X'X and X'Y (d, d); `prior` None is the identity.
+def anchored_map(gram: Floats, cross: Floats, pull: float) -> Floats:
+    """The W that minimises ||X W - Y||² + l ||W - I||², of X'X and X'Y (d, d).
 
     `pull` is l in units of the spectral norm of X'Y. At 0 the smallest solution is taken.
 
     >>> anchored_map(np.eye(2), -np.eye(2), 1.0).round(3).tolist()
     [[0.0, 0.0], [0.0, 0.0]]
     """
-    prior = np.eye(len(gram)) if prior is None else prior
+    identity = np.eye(len(gram))
     weight = pull * np.linalg.norm(cross, 2)
     if weight == 0:
         return np.asarray(np.linalg.lstsq(gram, cross)[0], dtype=np.float64)
-    # The change that the pairs ask for, damped: a small pull loses no digits of the prior in this form.
-    change = np.linalg.solve(gram + weight * np.eye(len(gram)), cross - gram @ prior)
-    return np.asarray(prior + change, dtype=np.float64)
+    # The change that the pairs ask for, damped: with much pull no digits are lost in this form.
+    change = np.linalg.solve(gram + weight * identity, cross - gram)
+    return np.asarray(identity + change, dtype=np.float64)
 
 
-def anchored_rotation(gram: Floats, cross: Floats, pull: float, prior: Floats | None = None) -> Floats:
-    """The orthogonal W that minimises ||X W - Y||² + l ||W - prior||², of X'Y (d, d); see `anchored_map`.
+def anchored_rotation(gram: Floats, cross: Floats, pull: float) -> Floats:
+    """The orthogonal W that minimises ||X W - Y||² + l ||W - I||², of X'Y (d, d); see `anchored_map`.
 
     >>> anchored_rotation(np.eye(2), -np.eye(2), 2.0).round(3).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    U, _, Vt = np.linalg.svd(cross + pull * np.linalg.norm(cross, 2) * (np.eye(len(cross)) if prior is None else prior))
+    U, _, Vt = np.linalg.svd(cross + pull * np.linalg.norm(cross, 2) * np.eye(len(gram)))
     W: Floats = U @ Vt
     return W
 
@@ -135,15 +131,3 @@ def anchored_rotation(gram: Floats, cross: Floats, pull: float, prior: Floats | 
 def _moments(X: FloatMatrix, Y: FloatMatrix) -> tuple[Floats, Floats]:
     X64 = X.astype(np.float64)
     return X64.T @ X64, X64.T @ Y.astype(np.float64)
-
-
-def _prior_map(folder: str, d: int) -> Floats | None:
-    """The matrix of a saved alignment from its source into its target's space, (d, d)."""
-    if not folder:
-        return None
-    saved: Any = onto_target(Alignment.load(folder))
-    W = np.eye(d) if saved.W_src is None else saved.W_src.astype(np.float64)
-    if saved.b_src is not None or W.shape != (d, d):
-        what = "shifts vectors as well" if saved.b_src is not None else f"has a matrix of shape {W.shape}, not {(d, d)}"
-        raise ConfigError(f"{saved.method} {what}", where=folder, remedy="give a prior made by anchored or procrustes")
-    return np.asarray(W)

@@ -24,8 +24,8 @@ from isoglot.spaces import FloatMatrix, IntVector
 
 Floats = npt.NDArray[np.float64]
 
-#: Pulls to choose from: the variance of noise, where the kernel is 1 at a distance of 0.
-GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
+#: Pulls to choose from: the variance of noise, where the kernel is 1 at a distance of 0. The last is the identity.
+GRID = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 10_000.0)
 _FEW_PULL = 1.0
 #: Rows that are mapped at once: the kernel of 4,096 rows and 2,000 centres takes 32 MB.
 _BLOCK = 4096
