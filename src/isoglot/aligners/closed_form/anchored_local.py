@@ -100,8 +100,10 @@ class AnchoredLocal(Aligner):
     >>> import numpy as np
     >>> X = np.eye(4)
     >>> alignment = AnchoredLocal(normalise="none", pull=1e-3).fit(X, X[::-1], [[0, 0], [1, 1]])
-    >>> alignment.transform(X[:1]).round(1).tolist(), alignment.transform([[9, 9, 9, 9]]).round(1).tolist()
-    ([[0.0, 0.0, 0.0, 1.0]], [[9.0, 9.0, 9.0, 9.0]])
+    >>> bool(np.allclose(alignment.transform(X[:1]), X[3], atol=0.01))
+    True
+    >>> alignment.transform([[9, 9, 9, 9]]).tolist()
+    [[9.0, 9.0, 9.0, 9.0]]
     """
 
     spread: float = 1.0
