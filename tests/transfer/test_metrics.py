@@ -149,3 +149,5 @@ def test_what_cannot_be_scored():
         score("qa", [sentence], ["x"])
     with pytest.raises(ConfigError, match="nlu"):
         score("nlu", [sentence], [["O"]])
+    with pytest.raises(ConfigError, match="bootstrap"):
+        score("pos", [sentence], [["O"]], bootstrap=-1)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from isoglot.errors import InputError, ShapeError
 from isoglot.suggest import choose
 from isoglot.tasks import Result, Results, percentile_interval, resampled_counts
+from isoglot.tasks.resampling import checked_repeats
 from isoglot.text import LabelledSentence
 from isoglot.transfer.answers import answer_f1, exact_match
 from isoglot.transfer.entities import entities
@@ -84,7 +85,7 @@ def score(
     0.5
     """
     tally = count_examples(task, examples, predictions, language=language)
-    figures, drawn = tally.total(), tally.drawn(bootstrap, seed)
+    figures, drawn = tally.total(), tally.drawn(checked_repeats(bootstrap), seed)
     protocol = {"denominator": _DENOMINATORS[task], "language": language, "bootstrap": bootstrap, "seed": seed}
     return Results(
         Result(

@@ -15,6 +15,7 @@ from isoglot.resumable import to_plain
 from isoglot.small_tables import html_table, text_table
 from isoglot.suggest import unknown
 from isoglot.tasks import PairedTest, p_text, percentile_interval
+from isoglot.tasks.resampling import checked_repeats
 from isoglot.transfer.comparing import drawn_figures, paired_figures, resampled_runs
 from isoglot.transfer.examples import Example
 from isoglot.transfer.metrics import Tally, count_examples
@@ -101,6 +102,7 @@ class TransferTable:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        checked_repeats(self.bootstrap)
         if not self.runs:
             raise InputError("there are no runs to tabulate")
         for run in self.runs:
