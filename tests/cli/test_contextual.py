@@ -166,10 +166,69 @@ def test_align_on_words_with_a_map_a_layer(run, here):
         "encoder", "align", *NAMED, "-e", "E", "-o", "out", "--level", "word", "--layer", "last2",
         "--per-layer", "--links", "links.pharaoh", "--base", 0, "--segmenter", "spaces", "--held-out", 100,
     )  # fmt: skip
-    assert "north and south: 100 held-out sentences, procrustes of 300" in done.stdout
+    assert "north and south: 100 held-out sentences, anchored-local of 300" in done.stdout
     assert "it loads as an Isoglot encoder only: sentence-transformers takes one layer" in done.stderr
     assert "written to out" in done.stderr
     assert len(AlignedEncoder.load(here / "out").alignments) == 2
+
+
+def test_align_says_where_it_hurts(run, here, aligned):
+    """Lines against themselves are found before alignment; a map that was learned from shuffled lines ruins that."""
+    lines = lines_of(here / "north.txt")
+    (here / "same").write_text("".join(f"{line}\n" for line in dict.fromkeys(lines)), "utf-8")
+    (here / "shuffled").write_text("".join(f"{line}\n" for line in reversed(lines)), "utf-8")
+    checks = ["--check", "north=same", "south=same", "--check-text", "south=south.txt", "north=north.txt"]
+    command = ["encoder", "align", "north=north.txt", "south=shuffled", "-e", "E", "-o", "out", *checks]
+    done = run(*command, "-m", "procrustes", "--json")
+    record = json.loads(done.stdout)
+    worst, apart = record["checks"]
+    assert worst["name"] == "same, same"
+    assert worst["before"] > 0.9 > worst["after"]
+    assert worst["hurts"]
+    assert worst["interval"][1] < 0
+    assert (apart["metric"], apart["lines"]) == ("semantic criterion", 400)
+    assert record["warnings"][0].startswith("it hurts on same, same: P@1 by csls falls from")
+    assert "not recommended for such text" in done.stderr
+    assert record["warnings"][0] in AlignedEncoder.load(here / "out").info["warnings"]
+    card = (here / "out" / "README.md").read_text("utf-8")
+    assert "it hurts on same, same" in card
+    assert "semantic criterion" in card
+
+    safe = run(*command, "-m", "anchored", "--json")
+    found = json.loads(safe.stdout)
+    assert not found["warnings"]
+    assert found["checks"][0]["lines"] == worst["lines"] // 2  # the other half has chosen
+    assert found["info"]["pull_choice"]["harmless"]
+    assert found["info"]["pull_choice"]["kinds"] == ["the pairs", "same, same", "north.txt, south.txt (apart)"]
+    shown = run(*command[:-3], "-m", "anchored").stdout
+    assert "text of other kinds" in shown
+    assert "no harm shown" in shown
+
+
+def test_checks_that_cannot_be(fail, here):
+    (here / "short").write_text("pold\n", "utf-8")
+    command = ("encoder", "align", *NAMED, "-e", "E", "-o", "out")
+    assert fail(*command, "--check", "north=north.txt") == (
+        "isoglot: --check north=north.txt is not a file for each language; give --check north=FILE south=FILE"
+    )
+    assert "--check-text north=north.txt east=south.txt is not a file for each" in fail(
+        *command, "--check-text", "north=north.txt", "east=south.txt"
+    )
+    assert "100 lines, but north.txt has 400" in fail(*command, "--check", "north=north.txt", "south=test.south")
+    assert fail(*command, "--check", "north=short", "south=short") == (
+        "isoglot: short, short: a check needs four lines of text or more for each language"
+    )
+    assert "no-such" in fail(*command, "--check", "north=north.txt", "south=no-such")
+
+
+def test_tatoeba_by_their_own_mean(run, here):
+    plain, own = (
+        json.loads(run("evaluate", "tatoeba", *TESTED, "-e", "E", *more, "--json").stdout)["results"][0]
+        for more in ((), ("--own-mean",))
+    )
+    assert own["protocol"]["own_mean"] is True
+    assert "own_mean" not in plain["protocol"]
+    assert ", own mean" in run("evaluate", "tatoeba", *TESTED, "-e", "E", "--own-mean").stdout
 
 
 def test_align_without_a_test_by_an_iterative_method(run, here):

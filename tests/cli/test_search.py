@@ -88,3 +88,12 @@ def test_the_demo_of_an_encoder(command, tiny_folder, lines, tmp_path):
     assert record["examples"]["tr"][0]["question"] in page
     code, _, said = command("demo", "--encoder", tiny_folder, "--offline", "-o", tmp_path / "other")
     assert (code, "--offline" in said) == (2, True)
+
+
+def test_prompt_and_echo_reach_the_encoder(command, text_files, tiny_folder):
+    plain = ("evaluate", "tatoeba", text_files / "north.txt", text_files / "south.txt", "-e", tiny_folder, "--json")
+    figures = [
+        [one["value"] for one in json.loads(command(*plain, *more)[1])["results"]]
+        for more in ((), ("--echo",), ("--prompt", "fard pold"))
+    ]
+    assert figures[0] != figures[1] != figures[2] != figures[0]

@@ -177,4 +177,5 @@ def test_help_tells_of_it(run):
     text = run("--help").stdout
     assert "--picture" in text
     assert "--line" in text
-    assert "--word-method ot --pooling last --picture pair.svg --line 7" in text.split("Examples")[1]
+    examples = " ".join(text.split("Examples")[1].replace("\\", " ").split())
+    assert "--word-method ot --pooling last --picture pair.svg --line 7" in examples

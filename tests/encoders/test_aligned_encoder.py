@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from isoglot.aligners import FCNN, Identity, Procrustes
+from isoglot.aligners import FCNN, AnchoredLocal, Identity, Procrustes
 from isoglot.encoders import AlignedEncoder, Encoder
 from isoglot.errors import ConfigError, FormatError, InputError
 
@@ -198,6 +198,27 @@ def test_a_map_that_is_not_linear_stays_with_isoglot(aligned, parallel, lines, t
     ours = aligned(-1, level, FCNN(hidden=8, epochs=1, select="last"))
     assert ours.save(tmp_path / "aligned") == "sentence-transformers has no module for the map of fcnn"
     assert_same_numbers(ours, tmp_path / "aligned", parallel, lines)
+
+
+@pytest.mark.parametrize("level", ["word", "sentence"])
+def test_a_local_map_is_two_layers_in_sentence_transformers(aligned, parallel, lines, tmp_path, level):
+    from sentence_transformers import SentenceTransformer
+
+    ours = aligned(-1, level, AnchoredLocal(pull=0.3, centres=100))
+    assert ours.save(tmp_path / "aligned") is None
+    assert_same_numbers(ours, tmp_path / "aligned", parallel, lines)
+    theirs = SentenceTransformer(str(tmp_path / "aligned"), device="cpu", local_files_only=True)
+    for lang, texts in zip(LANGUAGES, lines, strict=True):
+        found = theirs.encode([*texts[:20], *STRANGE], task=lang, show_progress_bar=False)
+        np.testing.assert_allclose(found, unit(ours.sentences([*texts[:20], *STRANGE], lang)), atol=1e-4)
+    longer = aligned(-1, level, AnchoredLocal(pull=0.3, centres=100, normalise="unit,centre"))
+    assert longer.save(tmp_path / "other") == "sentence-transformers has no module for the map of anchored-local"
+
+
+def test_their_own_mean_is_taken_from_texts(aligned, lines):
+    ours = aligned(-1, "sentence")
+    plain, centred = ours.sentences(lines[0][:30], "north"), ours.sentences(lines[0][:30], "north", own_mean=True)
+    np.testing.assert_allclose(centred, unit(plain) - unit(plain).mean(axis=0), **CLOSE)
 
 
 def test_the_embedding_alone_cannot_be_a_last_layer(aligned, parallel, lines, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import lzma
 import math
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from isoglot.finetuning import open_corpus, open_text, read_recipe
 from isoglot.lexicons import Lexicon
 from isoglot.tasks import read_similarity, read_wmt
 from isoglot.text import ParallelText, read_conll, read_text
+from isoglot.transfer import read_examples
 from isoglot.wordalign import read_links
 
 from .target import Unsound, check_finite, check_text, target
@@ -24,6 +26,20 @@ OTHERS = "".join(f"Le chat {i} dort , très doucement .\n" for i in range(30))
 LINKS = "0-0 1-1 2p3/0.5\n\n" + "".join(f"{i}-{i + 1} 0-0\n" for i in range(20))
 CONLL = "-DOCSTART- O\n\n" + "".join(f"Ada{i} B-PER\nsleeps O\n# O\n\n" for i in range(10))
 CONLLU = "# sent_id = 1\n" + "".join(f"{i}\tword{i}\tlemma\tNOUN\t_\t_\t0\troot\t_\t_\n" for i in range(1, 9)) + "\n"
+NLI = "".join(f"The {i}th cat sleeps.\tNo. {i} is awake.\tcontradiction\n" for i in range(12))
+QUESTIONS = {
+    "data": [
+        {
+            "paragraphs": [
+                {
+                    "context": f"Ada {i} schläft.",
+                    "qas": [{"id": i, "question": "Who?", "answers": [{"text": "Ada", "answer_start": 0}]}],
+                }
+            ]
+        }
+        for i in range(4)
+    ]
+}
 SIMILARITY = "word1\tword2\tPOS\tSimLex999\n" + "".join(f"tiger{i}\tcat\tN\t{i}.35\n" for i in range(12))
 RECIPE = """objectives = "word_ot + 0.5*anchor"
 encoder = "some/encoder"
@@ -118,6 +134,34 @@ target(
     "texts",
     _writer(x__conllu=CONLLU),
     lambda folder: len(read_conll(folder / "x.conllu", column=3, word_column=1)),
+)
+
+
+def _examples(task: str, name: str) -> Callable[[Path], None]:
+    def read(folder: Path) -> None:
+        examples = read_examples(task, folder / name)
+        if not examples:
+            raise Unsound("no examples")
+        if task == "nli":
+            check_text(one.first for one in examples)
+        elif task == "qa":
+            for one in examples:
+                if any(one.context[a : a + len(text)] != text for a, text in zip(one.starts, one.answers, strict=True)):
+                    raise Unsound("an answer that is not at its place")
+
+    return read
+
+
+target("nli", "texts", _writer(x__tsv=NLI), _examples("nli", "x.tsv"))
+target("nli-heading", "texts", _writer(x__tsv="premise\thypo\tlabel\n" + NLI), _examples("nli", "x.tsv"))
+target("names", "texts", _writer(x__tsv=CONLL.replace("-DOCSTART- O\n\n", "")), _examples("ner", "x.tsv"))
+target("parts-of-speech", "texts", _writer(x__conllu=CONLLU), _examples("pos", "x.conllu"))
+target("questions", "texts", _writer(x__json=json.dumps(QUESTIONS)), _examples("qa", "x.json"))
+target(
+    "questions-xz",
+    "texts",
+    _writer(x__json__xz=lzma.compress(json.dumps(QUESTIONS).encode())),
+    _examples("qa", "x.json.xz"),
 )
 
 

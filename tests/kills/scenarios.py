@@ -95,6 +95,10 @@ def _make_encoder(folder: Path) -> None:
         (folder / "parallel" / f"{lang}.txt").write_text("".join(lines), "utf-8")
     pairs = [f"{' '.join(a)}\t{' '.join(b)}\n" for a, b in zip(parallel.src, parallel.tgt, strict=True)]
     (folder / "parallel" / "both.tsv").write_text("".join(pairs), "utf-8")
+    for lang, side in (("north", parallel.src), ("south", parallel.tgt)):
+        # What a word is called by its first letter: something to learn.
+        tagged = ["".join(f"{word}\t{'NOUN' if word[0] < 'm' else 'VERB'}\n" for word in words) for words in side[:60]]
+        (folder / "parallel" / f"{lang}.tags.tsv").write_text("\n".join(tagged), "utf-8")
     texts = {"north": parallel.src[:100], "south": parallel.tgt[100:]}
     simulate_encoder(folder / "encoder", texts, layers=2, width=16, heads=2, steps=2)
 
@@ -236,6 +240,14 @@ _all = (
         "out",
         ("encoder", "parallel"),
         old=("encoder", "extract", *_CONTEXTUAL, "--segmenter", "spaces", "--word-method", "ibm1", "--limit", "50"),
+    ),
+    Scenario(
+        "transfer",
+        ("transfer", "pos", "-e", "encoder", "-e", "again=encoder", "--train", "north=parallel/north.tags.tsv",
+         "--test", "north=parallel/north.tags.tsv", "south=parallel/south.tags.tsv", "--runs", "2",
+         "--set", "epochs=2", "hidden=8", "-o", "out"),
+        "out",
+        ("encoder", "parallel"),
     ),
     Scenario("reproduce", _REPRODUCE, "out", ("encoder", "parallel")),
     Scenario("data-get", ("data", "get", "vectors/xx"), "cache", ("packages",), prepare=_own_catalogue),

@@ -172,3 +172,17 @@ def test_systems_are_compared_by_index() -> None:
 def test_what_cannot_be_evaluated_is_a_clear_error(arguments: dict[str, Any], error: type, words: str) -> None:
     with pytest.raises(error, match=words):
         tatoeba(**{"X": np.ones((3, 2)), "Y": np.ones((3, 2)), **arguments})
+
+
+def test_the_own_mean_of_a_language_is_taken_away():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 8))
+    Y = X + 0.3 * rng.normal(size=X.shape)
+    # Each language lies somewhere else, which is all that a cosine sees.
+    X, Y = X + 8 * rng.normal(size=8), Y + 8 * rng.normal(size=8)
+    plain, own = (tatoeba(X, Y, own_mean=flag, bootstrap=0)[0] for flag in (False, True))
+    assert plain.value < 0.5
+    assert own.value > 0.8
+    unit = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in (X, Y)]
+    by_hand = tatoeba(*(side - side.mean(axis=0) for side in unit), bootstrap=0)[0]
+    assert own.value == by_hand.value

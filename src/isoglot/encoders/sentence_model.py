@@ -10,27 +10,38 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from isoglot.aligners import Alignment, LinearAlignment, Side
+from isoglot.aligners import Alignment, LinearAlignment, LocalAlignment, Side
 from isoglot.encoders.encoder import Encoder
 from isoglot.encoders.maps import Level
 from isoglot.encoders.sentence_pooling import pooling_modules
 from isoglot.errors import MissingExtraError
 from isoglot.spaces import Normaliser
 
-#: An affine step `x @ M + b`, or None for bringing rows to length one.
-Step = tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]] | None
+
+class Affine(NamedTuple):
+    """`x @ matrix + bias`, where asked with ELU after it: x above zero, exp(x) - 1 below."""
+
+    matrix: npt.NDArray[np.float32]
+    bias: npt.NDArray[np.float32]
+    elu: bool = False
+
+
+#: None brings rows to length one.
+Step = Affine | None
 
 
 def cannot_export(encoder: Encoder, alignments: Sequence[Alignment]) -> str | None:
     """Why sentence-transformers could not load this, or None if it could."""
     if len(alignments) > 1 or len(encoder.layers.numbers) > 1:
         return "sentence-transformers takes one layer of an encoder, not several"
-    if not isinstance(alignments[0], LinearAlignment):
+    # The kernel of a local map is a dense layer only for rows of length one.
+    local = isinstance(alignments[0], LocalAlignment) and alignments[0].src_normaliser.steps[-1:] == ("unit",)
+    if not (local or isinstance(alignments[0], LinearAlignment)):
         return f"sentence-transformers has no module for the map of {alignments[0].method}"
     if encoder.prompt or encoder.echo:
         return "sentence-transformers cannot leave a prompt or a first copy of the text out of the mean"
@@ -91,7 +102,7 @@ def same_route(alignment: Alignment) -> bool:
     first, second = (steps_of(alignment, side) for side in ("src", "tgt"))
     return len(first) == len(second) and all(
         (a is None and b is None)
-        or (a is not None and b is not None and all(np.array_equal(m, n) for m, n in zip(a, b, strict=True)))
+        or (a is not None and b is not None and np.array_equal(a.matrix, b.matrix) and np.array_equal(a.bias, b.bias))
         for a, b in zip(first, second, strict=True)
     )
 
@@ -109,25 +120,48 @@ def _keep_weights_once(folder: Path, written: str) -> None:
 
 
 def steps_of(alignment: Alignment, side: Side) -> list[Step]:
-    """Normalisation and map of a linear alignment as affine steps and steps to length one, neighbours joined.
+    """Normalisation and map of an alignment as affine steps and steps to length one, neighbours joined.
 
     >>> from isoglot.aligners import Procrustes
     >>> X = np.random.default_rng(0).normal(size=(20, 3))
     >>> [step is None for step in steps_of(Procrustes().fit(X, X[:, ::-1], [[i, i] for i in range(20)]), "src")]
     [True, False, True, False]
     """
-    assert isinstance(alignment, LinearAlignment)
     steps = _normalising(alignment.normaliser(side))
+    if isinstance(alignment, LocalAlignment):
+        return _joined([*steps, *(_local(alignment) if side == "src" else ())])
+    assert isinstance(alignment, LinearAlignment)
     W, b = (alignment.W_src, alignment.b_src) if side == "src" else (alignment.W_tgt, alignment.b_tgt)
     if W is not None or b is not None:
         d = len(W) if W is not None else len(b) if b is not None else 0
         matrix = np.eye(d, dtype=np.float32) if W is None else W
-        steps.append((matrix, np.zeros(matrix.shape[1], dtype=np.float32) if b is None else b))
+        steps.append(Affine(matrix, np.zeros(matrix.shape[1], dtype=np.float32) if b is None else b))
+    return _joined(steps)
+
+
+def _local(alignment: LocalAlignment) -> list[Step]:
+    """x + k(x, C) A for rows of length one, as two layers.
+
+    The kernel is exp(z) with z = (2 x c - |c|² - 1) / spread, never above zero, so that ELU gives k - 1; and x itself
+    passes as x + 1, never below zero.
+    """
+    centres, d = alignment.centres, alignment.centres.shape[1]
+    spread = alignment.spread[0]
+    bias = -(np.einsum("ij,ij->i", centres, centres) + 1) / spread
+    ones = np.ones(d, dtype=np.float32)
+    first = np.hstack([np.eye(d, dtype=np.float32), 2 * centres.T / spread])  # (d, d + m)
+    second = np.vstack([np.eye(d, dtype=np.float32), alignment.moves])
+    # What the two ones add, taken back in float64: there are thousands of moves.
+    shift = (alignment.moves.sum(axis=0, dtype=np.float64) - 1).astype(np.float32)
+    return [Affine(first, np.concatenate([ones, bias]).astype(np.float32), elu=True), Affine(second, shift)]
+
+
+def _joined(steps: Sequence[Step]) -> list[Step]:
     joined: list[Step] = []
     for step in steps:
         before = joined[-1] if joined else None
-        if step is not None and before is not None:
-            joined[-1] = (before[0] @ step[0], before[1] @ step[0] + step[1])
+        if step is not None and before is not None and not before.elu:
+            joined[-1] = Affine(before.matrix @ step.matrix, before.bias @ step.matrix + step.bias, step.elu)
         else:
             joined.append(step)
     return joined
@@ -145,18 +179,18 @@ def _normalising(normaliser: Normaliser) -> list[Step]:
             for mean in learned:
                 steps += [None, _shift(mean)]
         elif kind == "reduce":
-            steps.append((learned, np.zeros(learned.shape[1], dtype=np.float32)))
+            steps.append(Affine(learned, np.zeros(learned.shape[1], dtype=np.float32)))
         else:
             mean, rest = learned[0], learned[1:]
             if kind == "standardise":
                 rest = np.diag(learned[1])
             matrix = np.eye(len(mean), dtype=np.float32) - rest.T @ rest if kind == "abtt" else rest
-            steps.append((matrix, -mean @ matrix))
+            steps.append(Affine(matrix, -mean @ matrix))
     return steps
 
 
 def _shift(mean: npt.NDArray[np.float32]) -> Step:
-    return np.eye(len(mean), dtype=np.float32), -mean
+    return Affine(np.eye(len(mean), dtype=np.float32), -mean)
 
 
 def _module(step: Step, at: str) -> Any:
@@ -165,11 +199,11 @@ def _module(step: Step, at: str) -> Any:
 
     if step is None:
         return Normalize(module_input_name=at)
-    matrix, bias = step
+    matrix, bias, elu = step
     return Dense(
         matrix.shape[0],
         matrix.shape[1],
-        activation_function=None,
+        activation_function=torch.nn.ELU() if elu else None,
         init_weight=torch.from_numpy(np.ascontiguousarray(matrix.T)),
         init_bias=torch.from_numpy(np.ascontiguousarray(bias)),
         module_input_name=at,

@@ -2,6 +2,7 @@
 
 from isoglot.pipelines.align import align as align
 from isoglot.pipelines.align_pair import align_pair as align_pair
+from isoglot.pipelines.alignment_checks import Check as Check, CheckOutcome as CheckOutcome
 from isoglot.pipelines.audit import audit_encoder as audit_encoder, expected_megabytes as expected_megabytes
 from isoglot.pipelines.audit_report import Audit as Audit, Figure as Figure, write_audit_page as write_audit_page
 from isoglot.pipelines.compare import Contender as Contender, compare as compare, contenders as contenders

@@ -162,11 +162,11 @@ class Audit:
         return lines
 
     def _huge_dimensions(self) -> list[str]:
-        """What to do about the layer in which standardising helps most, where few dimensions rule it."""
+        """What to do where few dimensions rule layers: the best of these once all dimensions count the same."""
         ruled = [one for one in self.layers if one.dominance >= DOMINANT]
         if not ruled:
             return []
-        most = max(ruled, key=lambda one: one.standardised.value - one.as_is["csls"].mean.value)
+        most = max(ruled, key=lambda one: one.standardised.value)
         told = f"In layer {most.layer}, three of {self.dim:,} dimensions hold {_percent(most.dominance)} of the length"
         before, after = most.as_is["csls"].mean.value, most.standardised.value
         if after <= before:

@@ -13,11 +13,12 @@ import numpy.typing as npt
 from isoglot.aligners import Aligner, Alignment
 from isoglot.encoders import AlignedEncoder, Encoder, Level
 from isoglot.errors import InputError
+from isoglot.pipelines.alignment_checks import Check, CheckOutcome, choose_with_checks, compared, run_checks
 from isoglot.pipelines.contextual_pairs import ContextualPairs
 from isoglot.pipelines.encoder_alignment import align_encoder, fit_alignment, tokenise
 from isoglot.progress import Progress, silent
 from isoglot.spaces import parse_occurrence
-from isoglot.tasks import Results, WmtSegment, content_words, rfeval, tatoeba, word_mover_scores
+from isoglot.tasks import Result, Results, WmtSegment, content_words, rfeval, tatoeba, word_mover_scores
 from isoglot.text import ParallelText, segmenter as segmenter_named
 from isoglot.wordalign import WordLinks
 
@@ -27,13 +28,18 @@ SHARE, MOST = 0.2, 1000
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ContextualOutcome:
-    """The aligned encoder, and sentence retrieval on the lines held out before and after (empty if there are none)."""
+    """The aligned encoder, and sentence retrieval on the lines held out before and after (empty if there are none).
+
+    `checks` are the same comparisons on text of other kinds; `warnings` say where the alignment hurts.
+    """
 
     aligned: AlignedEncoder
     before: Results
     after: Results
     learned: int
     left_out: int
+    checks: Sequence[CheckOutcome] = ()
+    warnings: Sequence[str] = ()
 
     def record(self) -> dict[str, Any]:
         """As plain data for JSON."""
@@ -44,6 +50,8 @@ class ContextualOutcome:
             "left_out": self.left_out,
             "before": self.before.record(),
             "after": self.after.record(),
+            "checks": [check.record() for check in self.checks],
+            "warnings": list(self.warnings),
         }
 
 
@@ -60,11 +68,15 @@ def align_and_test(
     settings: Mapping[str, Any] | None = None,
     links: Sequence[WordLinks] | None = None,
     links_name: str = "links",
+    checks: Sequence[Check] = (),
     checkpoint: Path | None = None,
     seed: int = 0,
     progress: Progress = silent,
 ) -> ContextualOutcome:
-    """Learn from all lines but the last `held_out`, on which sentences are searched for with cosine and with CSLS."""
+    """Learn from all lines but the last `held_out`, on which sentences are searched for with cosine and with CSLS.
+
+    `checks`: texts of other kinds; a method that has a pull to choose chooses it with them, see `alignment_checks`.
+    """
     if links is not None and len(links) != len(text):
         raise InputError(f"{len(links):,} lines of word links for {len(text):,} sentences")
     if links is not None:
@@ -82,19 +94,25 @@ def align_and_test(
         method=method,
         settings=settings,
         links=None if links is None else [links[number] for number in kept[: len(train)]],
+        choose=lambda learn: choose_with_checks(learn, aligner, checks, seed=seed, progress=progress),
         checkpoint=checkpoint,
         progress=progress,
     )
     before, after = Results(), Results()
+    outcomes = run_checks(aligned, checks, seed=seed, progress=progress)
+    own = []
     if len(test):
         src, tgt = aligned.languages
         raw = [encoder.sentences(side, step="encoding the test", progress=progress) for side in (test.src, test.tgt)]
         before = search_sentences(raw[0], raw[1], test, seed=seed)
         mapped = [aligned.sentences(side, lang, progress=progress) for side, lang in ((test.src, src), (test.tgt, tgt))]
         after = search_sentences(mapped[0], mapped[1], test, seed=seed)
+        own = [compared("the lines held out", *(_by_csls(found) for found in (before, after)), seed=seed)]
+    warnings = [one.warning for one in (*own, *outcomes) if one.hurts]
     info = {**aligned.info, "results": after.record(), "before": before.record()}
+    info |= {"checks": [one.record() for one in outcomes], "warnings": warnings}
     aligned = dataclasses.replace(aligned, info=info)
-    return ContextualOutcome(aligned, before, after, len(train), len(text) - len(kept))
+    return ContextualOutcome(aligned, before, after, len(train), len(text) - len(kept), outcomes, warnings)
 
 
 def search_sentences(X: Any, Y: Any, text: ParallelText, *, seed: int = 0) -> Results:
@@ -103,6 +121,10 @@ def search_sentences(X: Any, Y: Any, text: ParallelText, *, seed: int = 0) -> Re
     for score in ("cosine", "csls"):
         found += tatoeba(X, Y, score=score, sentences=(text.src, text.tgt), seed=seed)
     return found
+
+
+def _by_csls(found: Results) -> Result:
+    return next(one for one in found if one.metric == "P@1" and one.protocol["score"] == "csls")
 
 
 def split_text(text: ParallelText, kept: Sequence[int], held_out: int | None) -> tuple[ParallelText, ParallelText]:

@@ -6,7 +6,7 @@ means of tokens, those too. With a map for each layer it is the contextual recip
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ from isoglot.progress import Progress, silent
 from isoglot.spaces import FloatMatrix, IntVector, Space
 from isoglot.text import ParallelText, segmenter as segmenter_named
 from isoglot.wordalign import WordLinks, check_links
+
+#: Learns maps for one text by any aligner.
+Learn = Callable[[Aligner], AlignedEncoder]
 
 
 def tokenise(
@@ -70,6 +73,7 @@ def align_encoder(
     method: str = "itermax",
     settings: Mapping[str, Any] | None = None,
     links: Sequence[WordLinks] | None = None,
+    choose: Callable[[Learn], AlignedEncoder] | None = None,
     checkpoint: Path | None = None,
     progress: Progress = silent,
 ) -> AlignedEncoder:
@@ -83,6 +87,7 @@ def align_encoder(
         per_layer: a map for each of the encoder's layers instead of one for their combination.
         segmenter, method, settings, links: for words: how lines are split, how words are aligned (see
             `isoglot.wordalign.similarity`), or the links themselves.
+        choose: called with a function that learns from the same vectors by any aligner; what it returns is returned.
         checkpoint: a file in which iterative methods keep their state.
     """
     languages = (text.src_lang or "src", text.tgt_lang or "tgt")
@@ -106,19 +111,23 @@ def align_encoder(
         facts = dict(found[0].info)
     else:
         raise ConfigError(f"unknown level {level!r}", remedy="one of: sentence, word")
-    alignments = []
-    for number, (src, tgt, pairs) in enumerate(parts):
-        state = None if checkpoint is None else checkpoint.with_name(f"{checkpoint.name}.{number}")
-        alignments.append(fit_alignment(aligner, src, tgt, pairs, checkpoint=state, progress=progress))
-    info = {
-        "encoder": encoder.name,
-        "encoder_fingerprint": encoder.model.fingerprint(),
-        "text": {"source": list(text.source), "sentences": len(text), "fingerprint": text.fingerprint()},
-        **facts,
-        "pairs": len(parts[0][2]),
-        "method": aligner.method.name,
-    }
-    return AlignedEncoder(encoder, tuple(alignments), languages, level, info)
+
+    def learn(one: Aligner) -> AlignedEncoder:
+        alignments = []
+        for number, (src, tgt, pairs) in enumerate(parts):
+            state = None if checkpoint is None else checkpoint.with_name(f"{checkpoint.name}.{number}")
+            alignments.append(fit_alignment(one, src, tgt, pairs, checkpoint=state, progress=progress))
+        info = {
+            "encoder": encoder.name,
+            "encoder_fingerprint": encoder.model.fingerprint(),
+            "text": {"source": list(text.source), "sentences": len(text), "fingerprint": text.fingerprint()},
+            **facts,
+            "pairs": len(parts[0][2]),
+            "method": one.method.name,
+        }
+        return AlignedEncoder(encoder, tuple(alignments), languages, level, info)
+
+    return learn(aligner) if choose is None else choose(learn)
 
 
 def fit_alignment(

@@ -15,6 +15,9 @@ from isoglot.report.series import Series, look
 from isoglot.report.tables import escape, percent, table
 from isoglot.tasks import p_text
 
+#: Two matrices of so many labels fit side by side.
+_FEW_LABELS = 6
+
 
 def write_transfer_page(path: str | Path, title: str, record: Mapping[str, Any]) -> None:
     """One HTML page, from what `TransferTable.record` gives."""
@@ -48,7 +51,7 @@ def _figures(record: Mapping[str, Any]) -> Section:
     several = any(len(figure["runs"]) > 1 for one in figures.values() for figure in one.values())
     metrics = list(next(iter(next(iter(figures.values())).values()))["secondary"])
     head = ["language", "encoder", f"{record['metric']}, %", "95% interval"]
-    head += (["lowest to highest run"] if several else []) + [f"{metric}, %" for metric in metrics]
+    head += (["95%, seeds too", "lowest to highest run"] if several else []) + [f"{metric}, %" for metric in metrics]
     rows = []
     for lang in record["languages"]:
         for name in record["encoders"]:
@@ -62,15 +65,16 @@ def _figures(record: Mapping[str, Any]) -> Section:
             rows += [[title, name, *_cells(figure, several), *[""] * len(metrics)] for name, figure in known]
     lead = (
         f"Heads learned from {source} only. A figure is the mean over runs with different seeds; its interval is about "
-        "the test examples, and what depends on the seed is told by the lowest and the highest run."
+        "the test examples. What depends on the seed is told by the interval in which runs are resampled too, and by "
+        "the lowest and the highest run."
     )
     numeric = range(2, len(head))
     return Section("Figures by language", _chart(record) + table(head, rows, numeric=numeric), lead)
 
 
 def _cells(figure: Mapping[str, Any], several: bool) -> list[str]:
-    spread = [f"{percent(min(figure['runs']))} – {percent(max(figure['runs']))}"] if several else []
-    return [percent(figure["value"]), _between(figure["interval"]), *spread]
+    seeds = [_between(figure["over_seeds"]), _between([min(figure["runs"]), max(figure["runs"])])] if several else []
+    return [percent(figure["value"]), _between(figure["interval"]), *seeds]
 
 
 def _chart(record: Mapping[str, Any]) -> str:
@@ -136,7 +140,7 @@ def _confusions(record: Mapping[str, Any]) -> Section | None:
             if one is not None
         )
         # Many labels need the whole width.
-        wide = any(one is not None and len(one["labels"]) > 6 for _, one in known)
+        wide = any(one is not None and len(one["labels"]) > _FEW_LABELS for _, one in known)
         parts.append(matrices if wide or not matrices else f'<div class="pair">{matrices}</div>')
     lead = (
         "Rows: what is right; columns: what was predicted, in % of the row, all runs together; n: how many there are."
@@ -146,12 +150,13 @@ def _confusions(record: Mapping[str, Any]) -> Section | None:
 
 def _matrix(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     """Right predictions on blue, wrong ones on vermillion ground, the stronger the more there are."""
+    digits = 1 if len(labels) <= _FEW_LABELS else 0
     head = "".join(f'<th scope="col" class="number">{escape(label)}</th>' for label in labels)
     rows = []
     for place, (label, row) in enumerate(zip(labels, counts, strict=True)):
         total = sum(row)
         cells = "".join(
-            _cell(count / total if total else 0.0, "--src" if column == place else "--tgt")
+            _cell(count / total if total else 0.0, "--src" if column == place else "--tgt", digits)
             for column, count in enumerate(row)
         )
         rows.append(f'<tr><th scope="row">{escape(label)}</th>{cells}<td class="number">{total:,}</td></tr>')
@@ -161,9 +166,10 @@ def _matrix(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     )
 
 
-def _cell(share: float, colour: str) -> str:
+def _cell(share: float, colour: str, digits: int) -> str:
     ground = f"background:color-mix(in srgb,var({colour}) {round(60 * share)}%,transparent)"
-    return f'<td class="number" style="{ground}">{percent(share) if share else ""}</td>'
+    shown = f"{100 * share:.{digits}f}" if share else ""
+    return f'<td class="number" style="{ground}">{shown}</td>'
 
 
 def _worst(record: Mapping[str, Any]) -> Section | None:

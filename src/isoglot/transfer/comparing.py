@@ -22,21 +22,37 @@ _BLOCK = 1 << 22
 
 
 def drawn_figures(ratios: Matrix, repeats: int, seed: int) -> Matrix:
-    """Mean over runs of the figure of each resample (repeats,); `ratios` are (n, runs, 2).
+    """The figure of each run in each resample of examples (repeats, runs); `ratios` are (n, runs, 2).
 
     >>> ratios = np.array([[[1.0, 1.0]], [[0.0, 1.0]]] * 50)
     >>> drawn = drawn_figures(ratios, 500, seed=0)
     >>> drawn.shape, bool(0.45 < drawn.mean() < 0.55)
-    ((500,), True)
+    ((500, 1), True)
     """
     n, runs, _ = ratios.shape
     flat = ratios.reshape(n, -1)
-    blocks = [_figures((times @ flat).reshape(-1, runs, 2)) for times in resampled_counts(n, repeats, seed)]
-    return np.concatenate([np.empty(0), *blocks])
+    blocks = [_ratios((times @ flat).reshape(-1, runs, 2)) for times in resampled_counts(n, repeats, seed)]
+    return np.concatenate([np.empty((0, runs)), *blocks])
+
+
+def resampled_runs(drawn: Matrix, seed: int) -> Matrix:
+    """Means (repeats,) over runs that are resampled too: what another seed and other examples might give.
+
+    >>> resampled_runs(np.array([[0.0, 1.0]] * 1000), seed=0).mean().round(1)
+    np.float64(0.5)
+    """
+    random = np.random.default_rng([seed, 2])
+    return np.asarray(np.take_along_axis(drawn, random.integers(0, drawn.shape[1], drawn.shape), axis=1).mean(axis=1))
 
 
 def paired_figures(
-    metric: str, a: Sequence[Matrix], b: Sequence[Matrix], *, repeats: int = 5000, bootstrap: int = 1000, seed: int = 0
+    metric: str,
+    a: Sequence[Matrix],
+    b: Sequence[Matrix],
+    *,
+    repeats: int = 10_000,
+    bootstrap: int = 1000,
+    seed: int = 0,
 ) -> PairedTest:
     """Does `a` differ from `b`, on average over test sets?
 
@@ -57,7 +73,10 @@ def paired_figures(
     swapped = np.mean([_swapped(x, y, repeats, seed) for x, y in zip(a, b, strict=True)], axis=0)
     # A hair of slack, so that differences equal on paper stay equal in floating point.
     as_large = int((np.abs(swapped) >= abs(first - second) - 1e-9).sum())
-    drawn = [drawn_figures(x, bootstrap, seed) - drawn_figures(y, bootstrap, seed) for x, y in zip(a, b, strict=True)]
+    drawn = [
+        (drawn_figures(x, bootstrap, seed) - drawn_figures(y, bootstrap, seed)).mean(axis=1)
+        for x, y in zip(a, b, strict=True)
+    ]
     gaps = np.concatenate([_alone(x) - _alone(y) for x, y in zip(a, b, strict=True)])
     return PairedTest(
         metric=metric,

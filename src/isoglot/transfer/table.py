@@ -15,7 +15,7 @@ from isoglot.resumable import to_plain
 from isoglot.small_tables import html_table, text_table
 from isoglot.suggest import unknown
 from isoglot.tasks import PairedTest, p_text, percentile_interval
-from isoglot.transfer.comparing import drawn_figures, paired_figures
+from isoglot.transfer.comparing import drawn_figures, paired_figures, resampled_runs
 from isoglot.transfer.examples import Example
 from isoglot.transfer.metrics import Tally, count_examples
 from isoglot.transfer.mistakes import Confusion, Mistake, confusion, worst
@@ -47,11 +47,15 @@ class TransferRun:
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """A value, its 95% interval by resampling test examples, and the values of the runs with different seeds."""
+    """A value, its 95% interval by resampling test examples, and the values of the runs with different seeds.
+
+    `over_seeds`: the interval if runs are resampled too, where there are several; of few runs it is rough.
+    """
 
     value: float
     interval: tuple[float, float] | None = None
     runs: tuple[float, ...] = ()
+    over_seeds: tuple[float, float] | None = None
 
     def __str__(self) -> str:
         between = "" if self.interval is None else f" ({_percent(self.interval[0])} to {_percent(self.interval[1])})"
@@ -156,7 +160,7 @@ class TransferTable:
         here, there = self._mean_of(encoder, (self.source,)), self._mean_of(encoder, self.others)
         runs = tuple(one - other for one, other in zip(here.runs, there.runs, strict=True))
         drawn = self._drawn[encoder, self.source] - np.mean([self._drawn[encoder, one] for one in self.others], axis=0)
-        return Figure(here.value - there.value, self._interval(drawn), runs)
+        return self._figure(runs, drawn)
 
     def secondary(self, encoder: str, language: str) -> dict[str, float]:
         """The task's other figures, means over runs."""
@@ -224,8 +228,8 @@ class TransferTable:
     def table(self) -> tuple[list[str], list[list[str]], list[int]]:
         """Head, rows, and which columns are numbers; * marks what differs from the first encoder (p < .05)."""
         rows = [[lang, *(self._cell(name, lang, self[name, lang]) for name in self.encoders)] for lang in self.tests]
-        if self.others:
-            rows.append(["mean", *(str(_shown(self.mean(name))) for name in self.encoders)])
+        if len(self.tests) > 1:
+            rows.append(["mean", *(_shown(self.mean(name)) for name in self.encoders)])
             if self.source in self.tests:
                 without = [self._cell(name, "", self.mean(name, source=False)) for name in self.encoders]
                 rows.append([f"mean without {self.source}", *without])
@@ -301,16 +305,21 @@ class TransferTable:
 
     @functools.cached_property
     def _drawn(self) -> dict[tuple[str, str], Matrix]:
-        """Resampled figures of each encoder and language (bootstrap,)."""
+        """Resampled figures of each encoder and language (bootstrap, runs)."""
         return {place: drawn_figures(_ratios(runs), self.bootstrap, self.seed) for place, runs in self.tallies.items()}
 
     def _mean_of(self, encoder: str, languages: Sequence[str]) -> Figure:
         runs = np.mean([[run.total()[0] for run in self.tallies[encoder, lang]] for lang in languages], axis=0)
-        drawn = np.mean([self._drawn[encoder, lang] for lang in languages], axis=0)
-        return Figure(float(runs.mean()), self._interval(drawn), tuple(runs.tolist()))
+        return self._figure(runs.tolist(), np.mean([self._drawn[encoder, lang] for lang in languages], axis=0))
 
-    def _interval(self, drawn: Matrix) -> tuple[float, float] | None:
-        return percentile_interval(drawn) if self.bootstrap else None
+    def _figure(self, runs: Sequence[float], drawn: Matrix) -> Figure:
+        seeds = resampled_runs(drawn, self.seed) if self.bootstrap and len(runs) > 1 else None
+        return Figure(
+            float(np.mean(runs)),
+            percentile_interval(drawn.mean(axis=1)) if self.bootstrap else None,
+            tuple(runs),
+            None if seeds is None else percentile_interval(seeds),
+        )
 
     def _cell(self, encoder: str, language: str, figure: Figure | None) -> str:
         test = self.differences.get((encoder, language))

@@ -1,7 +1,7 @@
 """A map between the two sides' vectors, learned from the links found so far: for languages an encoder barely knows.
 
-The encoder already has a common space, if a bad one, so the map is drawn to the identity: with centred rows of length
-one, W = (X'X + l I)^-1 (X'Y + l I), l in units of the spectral norm of X'Y. Directions that no link speaks of stay.
+The encoder already has a common space, if a bad one, so the map is pulled to the identity as in `Anchored`, with
+centred rows of length one: directions that no link speaks of stay.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from isoglot.aligners import anchored_map
 from isoglot.encoders import WordVectors
 from isoglot.spaces import unit_rows
 from isoglot.wordalign.links import WordLinks
@@ -44,9 +45,7 @@ def learn_own_map(src: WordVectors, tgt: WordVectors, links: Sequence[WordLinks]
     means = X.mean(axis=0), Y.mean(axis=0)
     numbers = np.array(rows)
     A, B = (X[numbers[:, 0]] - means[0]).astype(np.float64), (Y[numbers[:, 1]] - means[1]).astype(np.float64)
-    both = A.T @ B
-    drawn = pull * np.linalg.norm(both, 2) * np.eye(len(both))
-    return OwnMap(means, np.linalg.solve(A.T @ A + drawn, both + drawn).astype(X.dtype))
+    return OwnMap(means, anchored_map(A.T @ A, A.T @ B, pull).astype(X.dtype))
 
 
 def _unit(side: WordVectors) -> Matrix:
