@@ -127,6 +127,7 @@ def test_an_estimate_counts_all_examples_and_grows_with_them(tiny, tags):
         ({"tests": {"south": None}}, "there is no language to test; give a test set"),
         ({"tests": {}}, "there is no language to test"),
         ({"train": []}, "train: there are no examples"),
+        ({"train": [LabelledSentence(["a"], ["T1"])]}, "train: all examples have the label 'T1'"),
         ({"encoders": {}}, "there is no encoder"),
         ({"encoders": {"raw": {}}}, "raw: has no encoder for any language"),
         ({"encoders": {"gone": "./no/such/folder"}}, "no/such/folder: no such folder"),

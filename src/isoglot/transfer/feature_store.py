@@ -116,12 +116,16 @@ class FeatureStore:
         parts = []
         for begin in range(0, len(items), SHARD):
             shard = items[begin : begin + SHARD]
-            inner = within(progress, begin, len(shard), len(items))
+            whole = within(progress, begin, len(shard), len(items))
+
+            # One step, whether vectors are made or kept.
+            def inner(_: str, done: float, total: float | None, whole: Progress = whole) -> None:
+                whole(f"encoding {kind}", done, total)
+
             text = json.dumps([kind, self.vectors.identity(lang), shard])
-            parts.append(
-                self._part(hashlib.sha256(text.encode()).hexdigest()[:32], functools.partial(make, shard, inner))
-            )
-            inner("encoding", 1, 1)
+            key = hashlib.sha256(text.encode()).hexdigest()[:32]
+            parts.append(self._part(key, functools.partial(make, shard, inner)))
+            inner("", 1, 1)
         return Rows(parts)
 
     def _part(self, key: str, make: Callable[[], FloatMatrix]) -> FloatMatrix:

@@ -98,6 +98,17 @@ def check_examples(task: str, examples: Sequence[Example], where: str) -> None:
         raise InputError("none of the questions has an answer", where=where)
 
 
+def check_training(task: str, train: Sequence[Example], dev: Sequence[Example], *, where: Sequence[str]) -> None:
+    """Raise unless a head can be learned from one set and chosen on the other; `where` says what each is called."""
+    check_examples(task, train, where[0])
+    check_examples(task, dev, where[1])
+    check_labels(train, dev, where[1])
+    if task != "qa" and len(labels_of(train)) < 2:
+        raise InputError(
+            f"all examples have the label {labels_of(train)[0]!r}: there is nothing to learn", where=where[0]
+        )
+
+
 def labels_of(examples: Sequence[Example]) -> list[str]:
     """All labels of the examples, in alphabetical order; "O", which says that a word is none, comes first."""
     found: set[str] = set()

@@ -9,7 +9,7 @@ from typing import Any
 from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
 from isoglot.transfer.feature_store import FeatureStore
-from isoglot.transfer.head import Head, Score, check_examples
+from isoglot.transfer.head import Head, Score, check_training
 from isoglot.transfer.settings import HeadSettings
 from isoglot.transfer.vectors import EncoderVectors, Source, TextVectors, check_source, open_vectors
 
@@ -38,8 +38,7 @@ def fit_head(
         cache: where a frozen encoder's vectors are kept; without it they stay in memory.
     """
     settings = settings or HeadSettings()
-    for where, examples in (("train", train), ("dev", dev)):
-        check_examples(task, examples, where)
+    check_training(task, train, dev, where=("train", "dev"))
     check_source(encoder, settings)
     vectors = open_vectors(encoder, settings, progress=progress)
     head = new_head(task, vectors, settings, FeatureStore(vectors, None if cache is None else Path(cache)))

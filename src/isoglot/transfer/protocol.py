@@ -20,7 +20,7 @@ from isoglot.progress import Progress, silent
 from isoglot.resumable import digest, kept, run_key, timed, to_plain
 from isoglot.transfer.examples import Example
 from isoglot.transfer.feature_store import FeatureStore
-from isoglot.transfer.head import Head, check_examples, check_labels
+from isoglot.transfer.head import Head, check_examples, check_labels, check_training
 from isoglot.transfer.heads import new_head
 from isoglot.transfer.metrics import count_examples
 from isoglot.transfer.readers import read_examples
@@ -82,14 +82,15 @@ class TransferData:
         Args:
             limit: examples of `train` to use, drawn at random; 0 for all.
         """
-        learned, chosen = _examples(task, train, "train"), _examples(task, dev, "dev")
-        check_labels(learned, chosen, _where(dev, "dev"))
+        learned, chosen = _examples(task, train), _examples(task, dev)
+        check_training(task, learned, chosen, where=(_where(train, "train"), _where(dev, "dev")))
         tested = {}
         for lang, given in tests.items():
-            if given is None:
-                continue
-            tested[lang] = _examples(task, given, f"the test set of {lang}")
-            check_labels(learned, tested[lang], _where(given, f"the test set of {lang}"))
+            if given is not None:
+                where = _where(given, f"the test set of {lang}")
+                tested[lang] = _examples(task, given)
+                check_examples(task, tested[lang], where)
+                check_labels(learned, tested[lang], where)
         if not tested:
             raise InputError("there is no language to test", remedy="give a test set")
         if 0 < limit < len(learned):
@@ -263,10 +264,8 @@ def all_sources(sources: Sources) -> list[Source]:
     return list(sources.values()) if isinstance(sources, Mapping) else [sources]
 
 
-def _examples(task: str, given: Examples, where: str) -> Sequence[Example]:
-    examples = read_examples(task, given) if isinstance(given, str | Path) else given
-    check_examples(task, examples, _where(given, where))
-    return examples
+def _examples(task: str, given: Examples) -> Sequence[Example]:
+    return read_examples(task, given) if isinstance(given, str | Path) else given
 
 
 def _where(given: Examples | None, name: str) -> str:

@@ -5,6 +5,7 @@ Sentence pairs are read together, a word is labelled at its first token, context
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
@@ -67,7 +68,9 @@ class TunedHead(Generic[E]):
     def __init__(self, encoder: Encoder, settings: HeadSettings) -> None:
         require("training", "training an encoder with a head")
         self._loaded, self._settings = encoder.model, settings
-        self._tokenizer: Any = encoder.model.tokenizer
+        # A copy: a tokenizer remembers how it was asked to cut and pad.
+        self._tokenizer: Any = copy.deepcopy(encoder.model.tokenizer)
+        self._tokenizer.padding_side = "right"  # places are counted from the left
         self._longest = min(settings.max_length, encoder.model.longest)
         self.labels: list[str] = []
         self._model: Any = None
@@ -152,12 +155,7 @@ class TunedHead(Generic[E]):
         content: dict[str, Any] = {"input_ids": [one.ids for one in sequences]}
         if sequences[0].types is not None:
             content["token_type_ids"] = [one.types for one in sequences]
-        side = self._tokenizer.padding_side
-        self._tokenizer.padding_side = "right"  # places are counted from the left
-        try:
-            batch = self._tokenizer.pad(content, return_tensors="pt", return_attention_mask=True)
-        finally:
-            self._tokenizer.padding_side = side
+        batch = self._tokenizer.pad(content, return_tensors="pt", return_attention_mask=True)
         device = next(self._model.parameters()).device
         tensors = {name: torch.as_tensor(value).to(device) for name, value in targets.items()}
         return self._model(**batch.to(device), **tensors)
@@ -223,7 +221,9 @@ class TunedTagHead(TunedHead[LabelledSentence]):
                     for word, weight in zip(piece.rows, piece.weights, strict=True)
                 ]
                 target = [_IGNORED if word is None else number.get(example.labels[word], _IGNORED) for word in places]
-                sequences.append(_Sequence(piece.ids, None, row, target, places))
+                # A loss over no word is no number.
+                learned = target if any(label != _IGNORED for label in target) else None
+                sequences.append(_Sequence(piece.ids, None, row, learned, places))
         return sequences
 
     def _loss(self, sequences: Sequence[_Sequence]) -> Any:
