@@ -1,8 +1,9 @@
 """New pieces for an encoder's vocabulary, for a language whose words its tokenizer breaks into letters.
 
 Pieces are learned from text of the language with the model that the tokenizer has (unigram, Kudo 2018, or WordPiece)
-and put behind the old ones, whose numbers stay. A piece that would change how the target language's text is split is
-left out, so that all the encoder knows of it still holds. Their first vectors: see `piece_starts`.
+and put behind the old ones, whose numbers stay. A unigram model starts from strings that occur in several words, so
+whole words that save most join it. A piece that would change how the target language's text is split is left out, so
+that all the encoder knows of it still holds. Their first vectors: see `piece_starts`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,8 +37,9 @@ class NewPieces:
     """How many pieces a vocabulary gets, and how their vectors start.
 
     Args:
-        most: maximum number of pieces that are learned from the text of each language; those that the vocabulary has,
-            or that do not occur in the text once it is split with all of them, are not added.
+        most: maximum number of pieces that are learned from the text of each language, and a quarter as many whole
+            words on top; those that the vocabulary has, or that do not occur in the text once it is split with all of
+            them, are not added.
         start: first vectors: "links", those of the target language's pieces that a statistical model links with a
             piece, or "mean", those of the old pieces that a new one was split into.
     """
@@ -109,6 +113,8 @@ def grow_tokenizer(
         progress(f"learning pieces of {lang}", number, len(texts))
         for piece, score in _learn(tokenizer, content, lines, most):
             learned[piece] = max(score, learned.get(piece, score))
+        if kind == "Unigram":
+            learned |= _words(tokenizer, content, lines, learned, most // 4)
         progress(f"learning pieces of {lang}", number + 1, len(texts))
     known = tokenizer.get_vocab()
     pieces = {piece: score for piece, score in learned.items() if piece not in known}
@@ -149,10 +155,32 @@ def _learn(tokenizer: Any, content: Mapping[str, Any], lines: Sequence[str], mos
     learner.train_from_iterator(lines, trainer)
     vocabulary = json.loads(learner.to_str())["model"]["vocab"]
     if model["type"] == "WordPiece":
-        return [(piece, 0.0) for piece, _ in sorted(vocabulary.items(), key=lambda one: one[1])]
+        return [(piece, 0.0) for piece in sorted(vocabulary)]  # ties are broken at random: have an order of our own
     # The order of summation changes from run to run, and with it the last digits of scores.
     found = [(piece, round(score, 9)) for piece, score in vocabulary[1:]]
     return sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def _words(
+    tokenizer: Any, content: Mapping[str, Any], lines: Sequence[str], learned: Mapping[str, float], most: int
+) -> dict[str, float]:
+    """Whole words that save most pieces over the text, with their scores."""
+    backend = tokenizer.backend_tokenizer
+    counts: Counter[str] = Counter()
+    for line in lines:
+        text = line if backend.normalizer is None else backend.normalizer.normalize_str(line)
+        for word, _ in backend.pre_tokenizer.pre_tokenize_str(text):
+            bare = word.strip("".join({letter for letter in word if not letter.isalnum()}))
+            if len(bare) > 1 and bare.isalpha() and word.startswith("▁"):
+                counts[f"▁{bare}"] += 1
+    known = tokenizer.get_vocab()
+    words = [word for word in counts if word not in learned and word not in known]
+    grown = _with_pieces(tokenizer, content, {piece: one for piece, one in learned.items() if piece not in known})
+    split = grown.backend_tokenizer.encode_batch_fast([word[1:] for word in words], add_special_tokens=False)
+    saved = {word: counts[word] * (len(ids.ids) - 1) for word, ids in zip(words, split, strict=True)}
+    best = sorted((word for word in words if saved[word] > 0), key=lambda word: (-saved[word], word))
+    total = max(sum(counts.values()), 1)
+    return {word: math.log(counts[word] / total) for word in best[:most]}
 
 
 def _with_pieces(tokenizer: Any, content: Mapping[str, Any], pieces: Mapping[str, float]) -> Any:

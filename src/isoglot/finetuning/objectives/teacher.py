@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class Teacher(Objective):
     """The mean of the loss above over sentence pairs; pairs with an empty side are left out.
 
-    Distances are in units of the mean squared length of the teacher's vectors in the batch, so that the loss has the
-    same scale for all encoders; the paper divides by the number of dimensions.
+    Distances are in units of the squared length of the teacher's vector, so that the loss has the same scale for all
+    encoders; the paper divides by the number of dimensions.
 
     Args:
         keep: weight of the second term; 0 where the target language cannot move (all that it uses is frozen).
@@ -52,8 +52,7 @@ class Teacher(Objective):
         if batch.pair.teacher is None:
             raise InputError("the batch has no vectors of a teacher", where=batch.pair.pair)
         goals = batch.pair.teacher[complete]
-        distance = (batch.sentence_vectors("src")[complete] - goals).square().sum()
+        distances = (batch.sentence_vectors("src")[complete] - goals).square().sum(1)
         if self.keep:
-            distance = distance + self.keep * (batch.sentence_vectors("tgt")[complete] - goals).square().sum()
-        scale = goals.square().sum() / max(len(goals), 1)
-        return distance / scale.clamp_min(1e-12), len(goals)
+            distances = distances + self.keep * (batch.sentence_vectors("tgt")[complete] - goals).square().sum(1)
+        return (distances / goals.square().sum(1).clamp_min(1e-12)).sum(), len(goals)
