@@ -8,7 +8,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.tiny_models import LETTERS, WORDS, tiny_use
+from tests.tiny_models import LETTERS, STRANGE, WORDS, tiny_use
 
 from isoglot.encoders import Encoder
 from isoglot.errors import ConfigError, InputError
@@ -18,9 +18,6 @@ from isoglot.finetuning.piece_starts import linked_starts, mean_starts
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
-
-#: A language of its own: a word for each word that the tiny vocabularies know.
-STRANGE = dict(zip(WORDS, ("zq", "vomil", "ke", "drobny", "ta", "stavba", "jest", "titerny"), strict=True))
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.finetuning.test_new_pieces import STRANGE
-from tests.tiny_models import WORDS, tiny_use
+from tests.tiny_models import STRANGE, WORDS, tiny_use
 
 from isoglot.encoders import Encoder
 from isoglot.errors import ConfigError
