@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument("--captions", action="store_true")
     parser.add_argument("--preset", default="teach")
     parser.add_argument("--set", nargs="*", default=[], metavar="KEY=VALUE", help="of the training")
+    parser.add_argument("--start", choices=["links", "mean"], default="links", help="of new pieces' vectors")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, default=Path("teach.jsonl"))
     arguments = parser.parse_args()
@@ -73,6 +74,7 @@ def run(
             Path(folder) / "taught",
             preset=arguments.preset,
             lexicon={lang: LEXICONS[lang]} if arguments.lexicon else None,
+            pieces={"start": arguments.start} if arguments.preset == "teach" else None,
             limit=count or None,
             device="cpu",
             seed=arguments.seed,
@@ -86,6 +88,7 @@ def run(
         "text": "captions" if arguments.captions else "messages and help",
         "lines": count or len(lines),
         "lexicon": arguments.lexicon,
+        "start": arguments.start,
         "settings": settings,
         "seed": arguments.seed,
         "held out before": taught.before["retrieval"],

@@ -52,6 +52,7 @@ def finetune(
     static: Mapping[str, str | Path] | None = None,
     lexicon: Mapping[str, str | Path] | None = None,
     teacher: str | Path | None = None,
+    pieces: Mapping[str, Any] | None = None,
     target: str = "en",
     held_out: int | None = None,
     limit: int | None = None,
@@ -72,6 +73,7 @@ def finetune(
         text, static: by language, monolingual text and static vectors, for objectives that take them.
         lexicon, teacher: by language, dictionaries to learn from too, and the encoder that objectives with a teacher
             learn from (default: `encoder` itself).
+        pieces: settings of new pieces for the vocabulary, see `isoglot.finetuning.NewPieces`; "teach" adds some anyway.
         held_out: lines of each text to measure on.
         limit: learn from at most so many lines of each text.
         dry_run: return what it would cost, and change nothing.
@@ -88,6 +90,7 @@ def finetune(
         "static": {lang: str(one) for lang, one in (static or {}).items()},
         "lexicon": {lang: str(one) for lang, one in (lexicon or {}).items()},
         "teacher": None if teacher is None else str(teacher),
+        "pieces": pieces,
         "held_out": held_out,
         "limit": limit,
         "training": settings,
