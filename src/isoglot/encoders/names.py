@@ -113,4 +113,6 @@ def _installed(name: str, progress: Progress) -> str | None:
 
 def _model_folder(folder: Path) -> Path:
     """The catalogue keeps models in a folder of their own, one level down at most."""
+    if (folder / "config.json").is_file():  # folders of sentence-transformers have more of them further down
+        return folder
     return next((path.parent for path in folder.glob("*/config.json")), folder)
