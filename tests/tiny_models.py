@@ -9,6 +9,8 @@ import numpy as np
 
 #: What the tiny vocabularies know: letters, the mark of a new word, and a few whole words.
 WORDS = ("the", "house", "is", "small", "das", "haus", "ist", "klein")
+#: The same words in a language that they do not know.
+STRANGE = dict(zip(WORDS, ("zq", "vomil", "ke", "drobny", "ta", "stavba", "jest", "titerny"), strict=True))
 PIECES = ("<unk>", "<s>", "</s>", "extra_token_id_1", "extra_token_id_2", *(f"▁{word}" for word in WORDS), "▁")
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz.,'-0123456789")
 

@@ -224,11 +224,11 @@ def test_checks_that_cannot_be(fail, here):
 def test_tatoeba_by_their_own_mean(run, here):
     plain, own = (
         json.loads(run("evaluate", "tatoeba", *TESTED, "-e", "E", *more, "--json").stdout)["results"][0]
-        for more in ((), ("--own-mean",))
+        for more in ((), ("--normalise", "unit,centre"))
     )
-    assert own["protocol"]["own_mean"] is True
-    assert "own_mean" not in plain["protocol"]
-    assert ", own mean" in run("evaluate", "tatoeba", *TESTED, "-e", "E", "--own-mean").stdout
+    assert own["protocol"]["normalise"] == "unit,centre"
+    assert "normalise" not in plain["protocol"]
+    assert ", standardise" in run("evaluate", "tatoeba", *TESTED, "-e", "E", "--normalise", "standardise").stdout
 
 
 def test_align_without_a_test_by_an_iterative_method(run, here):

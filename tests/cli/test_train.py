@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.tiny_models import STRANGE, WORDS, tiny_use
 
 from isoglot.cli import training_view
 from isoglot.cli.training_view import TrainingView
@@ -57,6 +58,24 @@ def test_options_train_an_encoder(command, options, here):
     code, again, errors = command("encoder", "finetune", *options)
     assert (code, again) == (0, output)
     assert "note: resuming after step 4 of 4" in errors
+
+
+def test_a_language_is_taught(command, here, tmp_path):
+    tiny_use(tmp_path / "use")
+    lines = [(f"{STRANGE[a]} {STRANGE[b]}", f"{a} {b}") for a in WORDS for b in WORDS]
+    (here / "text.tsv").write_text("".join(f"{src}\t{tgt}\n" for src, tgt in lines))
+    (here / "words.tsv").write_text("".join(f"{strange}\t{word}\n" for word, strange in STRANGE.items()))
+    code, output, errors = command(
+        *("encoder", "finetune", "--preset", "teach", "-e", tmp_path / "use", "--parallel", "xx=text.tsv"),
+        *("-l", "xx-en=words.tsv", "--set", "pieces.most=60", "steps=2", "batch=8", "-o", "out", "--device", "cpu"),
+    )
+    assert code == 0, errors
+    # Of 64 lines 6 are held out, and one of them is a word twice.
+    assert "xx-en: 66 lines to learn from, 6 held out" in errors
+    assert "kept" in output
+    recipe = json.loads((here / "out" / "training" / "recipe.json").read_text())
+    assert recipe["lexicon"] == {"xx": str(here / "words.tsv")}
+    assert recipe["pieces"] == {"most": 60, "start": "links"}
 
 
 def test_a_recipe_trains_and_options_go_before(command, here, tiny_folder):
@@ -128,6 +147,12 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
         (["--set", "freeze=9"], "freeze: cannot freeze '9' of an encoder with 3 layers; write it like embeddings,1-3"),
         (["--set", "precision=fp8"], "precision: unknown precision 'fp8'; choose one of: no, bf16, fp16"),
         (["--objectives", "word_ot"], "the command: a recipe needs either a preset or objectives, not both; presets: "),
+        (
+            ["-l", "north-east=both.tsv"],
+            "--lexicon: a dictionary for training is north-south=FILE, its first column ",
+        ),
+        (["--set", "pieces.start=far", "--preset", "teach"], "start: unknown start 'far'; choose one of: links, mean"),
+        (["--set", "pieces.mots=9", "--preset", "teach"], "the command: pieces has no setting 'mots'; did you mean"),
         (["--parallel", "both.tsv"], "--parallel: must be LANGUAGE=TEXT, not 'both.tsv'"),
         (["--parallel", "north=north.txt,south.txt"], "--parallel: north is given twice; put both texts into one file"),
         (["--parallel", "east=missing.txt,south.txt"], "missing.txt: "),

@@ -37,6 +37,7 @@ FURTHER = [
     ("subword_ot", {"span": "batch", "cost": "euclidean"}),
     ("l2", {"pooling": "first"}),
     ("contrastive", {"variant": "weak", "pooling": "mean"}),
+    ("teacher", {"keep": 0.0}),
     ("static_dcca", {"components": 2, "regulariser": 0.5}),
 ]
 ALL = [(name, {}) for name in NAMES] + FURTHER
@@ -45,7 +46,7 @@ COMPARING = {"contrastive", "sentence_contrastive"}
 #: The whole batch is one item.
 WHOLE = {"static_dcca"}
 #: 0 if both sides, and the start, are the same.
-ZERO = {"word_ot", "subword_ot", "l2", "anchor"}
+ZERO = {"word_ot", "subword_ot", "l2", "anchor", "teacher"}
 WIDTH, VOCABULARY = 4, 7
 
 
@@ -116,7 +117,10 @@ def assemble(pairs, more=0, junk=0.0, same=False):
     found = [(row, i, j) for row, (_, _, links) in enumerate(pairs) for i, j in links]
     links = tuple(torch.tensor([link[k] for link in found], dtype=torch.long) for k in range(3))
     masked = dict.fromkeys(("mlm", "tlm"), extra["masked"])
-    return EncodedBatch(PairBatch("aa-bb", *sides, links), *hidden, extra["start"], masked)
+    # A teacher's vectors: the means of the target's states, as the student has them or from before training.
+    own = [pair[1].hidden if same else pair[1].start for pair in pairs]
+    teacher = torch.stack([states.mean(0) for states in own])
+    return EncodedBatch(PairBatch("aa-bb", *sides, links, teacher), *hidden, extra["start"], masked)
 
 
 def batch_of(one, pairs, more=0, junk=0.0, same=False):
@@ -251,7 +255,7 @@ def test_a_pair_that_lacks_a_side_counts_nowhere(one):
     random = torch.Generator().manual_seed(0)
     full = [(sentence([1, 2], random), sentence([2], random), [(0, 0)]) for _ in range(3)]
     half = (sentence([2, 1], random), sentence([], random), [])
-    if one.needs & {"words", "sentences"}:
+    if one.needs & {"words", "sentences", "source"}:
         assert torch.allclose(one.loss(batch_of(one, [*full, half])), one.loss(batch_of(one, full)), rtol=1e-9)
 
 
@@ -273,9 +277,12 @@ def test_what_a_batch_lacks_is_said(one):
     if "start" in one.needs:
         with pytest.raises(InputError, match="start"):
             one.loss(dataclasses.replace(whole, start=None))
+    if "teacher" in one.needs:
+        with pytest.raises(InputError, match="aa-bb: the batch has no vectors of a teacher"):
+            one.loss(dataclasses.replace(whole, batch=bare))
     # What it does not ask for, it does not use.
     kept = {
-        "src": bool({"words", "sentences"} & one.needs),
+        "src": bool({"words", "sentences", "source"} & one.needs),
         "tgt": bool({"words", "sentences", "start"} & one.needs),
         "start": "start" in one.needs,
     }
@@ -312,6 +319,7 @@ def test_recipes_are_read():
     assert parse_recipe({"word_ot": {"blur": 0.1}})[0].blur == 0.1
     assert {name: [one.objective.name for one in preset(name)] for name in PRESETS} == {
         "best": ["sentence_contrastive", "anchor"],
+        "teach": ["teacher"],
         "wordot": ["word_ot", "anchor"],
         "subot": ["subword_ot", "anchor"],
         "l2": ["l2", "anchor"],

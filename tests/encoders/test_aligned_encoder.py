@@ -217,7 +217,10 @@ def test_a_local_map_is_two_layers_in_sentence_transformers(aligned, parallel, l
 
 def test_their_own_mean_is_taken_from_texts(aligned, lines):
     ours = aligned(-1, "sentence")
-    plain, centred = ours.sentences(lines[0][:30], "north"), ours.sentences(lines[0][:30], "north", own_mean=True)
+    plain, centred = (
+        ours.sentences(lines[0][:30], "north"),
+        ours.sentences(lines[0][:30], "north", normalise="unit,centre"),
+    )
     np.testing.assert_allclose(centred, unit(plain) - unit(plain).mean(axis=0), **CLOSE)
 
 

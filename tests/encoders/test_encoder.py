@@ -377,6 +377,18 @@ def test_folders_without_a_model(tiny_folder, tmp_path):
         Encoder(broken(tiny_folder, tmp_path, without=["model.safetensors"]))
 
 
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_catalogue_s_folder_may_hold_the_model_or_a_folder_with_it(tiny_folder, tmp_path, monkeypatch, inside):
+    from isoglot.encoders import names
+
+    place = shutil.copytree(tiny_folder, tmp_path / "fetched" / "model" if inside else tmp_path / "fetched")
+    if not inside:  # as sentence-transformers has it
+        (place / "1_Pooling").mkdir()
+        (place / "1_Pooling" / "config.json").write_text("{}")
+    monkeypatch.setattr(names.catalogue, "fetch", lambda entry, progress: tmp_path / "fetched")
+    assert names.find_model("encoder/minilm") == str(place)
+
+
 def test_a_file_of_word_vectors_is_no_encoder(tmp_path):
     vectors = tmp_path / "en.vec"
     vectors.write_text("1 2\na 0.5 0.5\n", "utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from isoglot.aligners import Anchored, AnchoredLocal, Procrustes
@@ -9,6 +10,7 @@ from isoglot.encoders import Encoder
 from isoglot.errors import InputError
 from isoglot.pipelines import Check, CheckOutcome, align_and_test, align_encoder
 from isoglot.pipelines.alignment_checks import choose_with_checks, run_checks
+from isoglot.pipelines.contextual import _huge_dimensions
 from isoglot.tasks import tatoeba
 from isoglot.text import ParallelText
 
@@ -77,3 +79,13 @@ def test_several_layers_are_measured_as_they_are_combined(tiny_folder, text, sam
         sides = [made.aligned.sentences(same.half(1).src, lang) for lang in ("north", "south")]
         found = tatoeba(*sides, score="csls", sentences=(same.half(1).src, same.half(1).tgt), bootstrap=0)[0]
         assert found.value == pytest.approx(made.checks[0].after, abs=0.02)
+
+
+def test_huge_dimensions_are_told_unless_they_are_scaled():
+    random = np.random.default_rng(0)
+    even = random.normal(size=(50, 20)).astype(np.float32)
+    huge = even * np.where(np.arange(20) == 4, 100, 1).astype(np.float32)
+    (told,) = _huge_dimensions([huge, huge], Procrustes())
+    assert told.startswith("three dimensions hold 100% of the length")
+    assert _huge_dimensions([huge, huge], Procrustes(normalise="standardise,unit")) == []
+    assert _huge_dimensions([even, huge], Procrustes()) == []

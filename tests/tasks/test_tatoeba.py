@@ -180,7 +180,7 @@ def test_the_own_mean_of_a_language_is_taken_away():
     Y = X + 0.3 * rng.normal(size=X.shape)
     # Each language lies somewhere else, which is all that a cosine sees.
     X, Y = X + 8 * rng.normal(size=8), Y + 8 * rng.normal(size=8)
-    plain, own = (tatoeba(X, Y, own_mean=flag, bootstrap=0)[0] for flag in (False, True))
+    plain, own = (tatoeba(X, Y, normalise=steps, bootstrap=0)[0] for steps in ("", "unit,centre"))
     assert plain.value < 0.5
     assert own.value > 0.8
     unit = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in (X, Y)]

@@ -125,6 +125,7 @@ def align(
     )
     from isoglot.cli.inputs import join_segmenters, parse_aligner
     from isoglot.cli.outputs import claim
+    from isoglot.cli.wording import in_options
     from isoglot.encoders import ALIGNED_ENCODER_FOLDER, estimate_encoding
     from isoglot.errors import ConfigError
     from isoglot.pipelines import align_and_test, tokenise
@@ -178,7 +179,7 @@ def align(
     if outcome.left_out:
         note(f"{outcome.left_out:,} lines are blank on one side and were left out")
     for warning in outcome.warnings:
-        warn(warning)
+        warn(in_options(warning))
     if json:
         print_json({"output": str(output), "sentence_transformers": reason is None, **outcome.record()})
         return

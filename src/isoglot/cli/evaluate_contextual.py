@@ -21,9 +21,9 @@ from isoglot.cli.options import (
     Json,
     Languages,
     Layer,
+    Normalise,
     OptionalLimit,
     OptionalMethod,
-    OwnMean,
     Parallel,
     PerItem,
     Pooling,
@@ -43,7 +43,7 @@ def tatoeba(
     texts: Parallel,
     encoder: EncoderName,
     score: Score = "cosine",
-    own_mean: OwnMean = False,
+    normalise: Normalise = None,
     layer: Layer = "-1",
     limit: OptionalLimit = None,
     per_item: PerItem = None,
@@ -58,7 +58,8 @@ def tatoeba(
     """Sentence retrieval: is the nearest sentence of the other file the translation? P@1 in both directions.
 
     Any two line-parallel files will do. Blank lines are left out. Sentences are ranked by cosine, margin or csls.
-    --own-mean adapts an encoder, aligned or not, to the very texts: no translations are needed for it.
+    --normalise adapts an encoder, aligned or not, to the very texts, without translations: unit,centre takes the mean
+    of each text away, standardise also makes huge dimensions as small as others.
 
     Examples:
 
@@ -71,11 +72,13 @@ def tatoeba(
     from isoglot.cli.console import progress_bars
     from isoglot.cli.encoder_inputs import encoder_settings, open_encoders, open_parallel
     from isoglot.errors import ConfigError, InputError
+    from isoglot.spaces import parse_steps
     from isoglot.tasks import TATOEBA_SCORES, tatoeba as measure
 
     if score not in TATOEBA_SCORES:
         remedy = f"choose {' or '.join(TATOEBA_SCORES)}"
         raise ConfigError(f"sentence retrieval has no --score {score}", remedy=remedy)
+    steps = "" if normalise in (None, "none") else ",".join(parse_steps(str(normalise)))
     check_encoder(encoder)
     refuse_for_aligned(context, encoder)
     _check_per_item(per_item)
@@ -90,9 +93,9 @@ def tatoeba(
         X = models[0].sentences(text.src, step=f"encoding {languages[0]}", progress=progress)
         Y = models[1].sentences(text.tgt, step=f"encoding {languages[1]}", progress=progress)
         results = measure(
-            X, Y, score=score, own_mean=own_mean, sentences=(text.src, text.tgt), seed=seed, progress=progress
+            X, Y, score=score, normalise=steps, sentences=(text.src, text.tgt), seed=seed, progress=progress
         )
-    how = f"{score}{', own mean' if own_mean else ''}"
+    how = f"{score}, {steps}" if steps else score
     _report(results, f"{encoder}: {languages[0]} and {languages[1]}, {how}", per_item, json)
 
 

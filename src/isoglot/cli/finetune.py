@@ -16,6 +16,7 @@ from isoglot.cli.options import (
     Device,
     DryRun,
     Json,
+    Lexicons,
     MonolingualTexts,
     OptionalEncoder,
     OptionalEpochs,
@@ -45,7 +46,7 @@ def finetune(
     ] = None,
     encoder: OptionalEncoder = None,
     preset: Annotated[
-        Literal["best", "wordot", "subot", "l2", "mlm", "mini-mlm", "static-dcca", "static-mse"] | None,
+        Literal["best", "teach", "wordot", "subot", "l2", "mlm", "mini-mlm", "static-dcca", "static-mse"] | None,
         typer.Option("--preset", help="Objectives by name."),
     ] = None,
     objectives: Annotated[
@@ -69,6 +70,13 @@ def finetune(
             metavar="LANG=VECTORS",
             help="Static vectors of each language in one space, to learn towards: files, or a folder of aligned or "
             "distilled vectors; several may follow.",
+        ),
+    ] = None,
+    lexicon: Lexicons = None,
+    teacher: Annotated[
+        str | None,
+        typer.Option(
+            "--teacher", metavar="NAME", help="Encoder whose vectors of the pivot to learn; default: --encoder itself."
         ),
     ] = None,
     pivot: OptionalPivot = None,
@@ -98,6 +106,11 @@ def finetune(
     static vectors in a step), new_head=no, links=hmm, mixed=no, upsample=yes, evaluate_every=0 and checkpoint_every=0
     (steps; 0: ten times a run), patience=0, choose=semantic (mlm, last), explode=100. Presets change some of them.
 
+    --preset teach teaches languages that the encoder does not know: their words get pieces of their own in its
+    vocabulary (pieces.most=64000), whose vectors start at those of the pivot's words that stand in the same lines
+    (pieces.start=links, or mean), and only these learn (freeze=old), towards what --teacher makes of the translation.
+    Entries of a --lexicon (LANG-PIVOT=FILE, or a catalogue name) are learned like lines.
+
     new.KEY=VALUE makes a new encoder instead of starting from one: new.vocabulary=16000, new.layers=4, new.width=256,
     new.heads=4, new.longest=128 (tokens), new.lower (default: as the text), new.lines=100000 (to learn the vocabulary
     from), new.warm=5 (passes of skip-gram for the first vectors).
@@ -106,6 +119,7 @@ def finetune(
 
     \b
       isoglot encoder finetune --preset best -e encoder/minilm --parallel de=parallel/de-en tr=parallel/tr-en -o de-tr
+      isoglot encoder finetune --preset teach -e encoder/use-multilingual --parallel cs=parallel/en-cs -o with-cs
       isoglot encoder finetune --preset wordot -e my-model --parallel de=de.txt,en.txt --set batch=16 --dry-run -o out
       isoglot encoder finetune --objectives "word_ot + sentence_contrastive" -e my-model --parallel de=de-en.tsv -o out
       isoglot encoder finetune --preset static-dcca -e mini --text en=a.txt de=b.txt --static en=a.vec de=b.vec -o out
@@ -122,8 +136,9 @@ def finetune(
     if any(one.partition("=")[0].strip() == "steps" for one in settings or []):
         refuse(context, "with --set steps", "epochs")
     with locating("--set"):
-        groups = split_groups(settings or [], ["new"])
+        groups = split_groups(settings or [], ["new", "pieces"])
         training, new = read_literals(groups[""], as_text=as_text), read_literals(groups["new"])
+        pieces = read_literals(groups["pieces"])
     given = _given(
         encoder=encoder,
         preset=preset,
@@ -135,7 +150,10 @@ def finetune(
         parallel=_languages(parallel, "--parallel", "TEXT"),
         text=_languages(text, "--text", "FILE"),
         static=_languages(static, "--static", "VECTORS"),
+        lexicon=_dictionaries(lexicon, parallel, pivot or "en"),
+        teacher=teacher,
         fresh=new,
+        pieces=pieces,
         training=training | _given(epochs=epochs, seed=seed),
     )
     whole = recipe_of(given, "the command") if recipe is None else read_recipe(recipe, given)
@@ -259,6 +277,29 @@ def _segmented(recipe: Recipe, names: Sequence[str] | None) -> Recipe:
     languages = [*recipe.parallel, *([recipe.target] if recipe.parallel else []), *recipe.text]
     segmenter = join_segmenters(names, recipe.settings.segmenter, languages)
     return dataclasses.replace(recipe, settings=dataclasses.replace(recipe.settings, segmenter=segmenter))
+
+
+def _dictionaries(given: Sequence[str] | None, parallel: Sequence[str] | None, pivot: str) -> dict[str, str]:
+    """Dictionaries by language, those of one language separated by commas."""
+    from isoglot.catalogue import entry, has_entry
+    from isoglot.errors import ConfigError
+
+    languages = [one.partition("=")[0] for one in parallel or []]
+    found: dict[str, str] = {}
+    for text in given or []:
+        label, equals, place = text.partition("=")
+        if not equals and has_entry(text):
+            lang, place = next((one for one in entry(text).languages if one != pivot), ""), text
+        elif not equals and len(languages) == 1:
+            lang, place = languages[0], text
+        else:
+            lang = label.removesuffix(f"-{pivot}") if equals else ""
+        if lang not in languages:
+            names = [f"{one}-{pivot}=FILE" for one in languages or ["LANG"]]
+            what = f"a dictionary for training is {names[0]}, its first column {languages[0] if languages else 'LANG'}"
+            raise ConfigError(f"{what}, not {text!r}", where="--lexicon", remedy=f"or: {', '.join(names[1:])}")
+        found[lang] = f"{found[lang]},{place}" if lang in found else place
+    return found
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -208,7 +208,11 @@ Settings = Annotated[
 ]
 Normalise = Annotated[
     str | None,
-    typer.Option("--normalise", metavar="STEPS", help="Steps before aligning: unit,centre,unit or iterative or none."),
+    typer.Option(
+        "--normalise",
+        metavar="STEPS",
+        help="Steps before aligning or comparing: unit,centre,unit or standardise or none.",
+    ),
 ]
 MatchDimensions = Annotated[
     bool,
@@ -217,10 +221,6 @@ MatchDimensions = Annotated[
 Score = Annotated[
     Literal["csls", "cosine", "inverted_softmax", "euclidean", "csls-euclidean", "margin"],
     typer.Option("--score", help="How neighbours are ranked."),
-]
-OwnMean = Annotated[
-    bool,
-    typer.Option("--own-mean", help="Take each text's own mean vector away before sentences are compared."),
 ]
 Backend = Annotated[
     Literal["exact", "int8", "faiss", "usearch"], typer.Option("--backend", help="What searches for neighbours.")

@@ -81,15 +81,15 @@ class AlignedEncoder:
         return self.encoder_of(lang).words(sentences, progress=progress)
 
     def sentences(
-        self, texts: str | Sequence[str], lang: str, *, own_mean: bool = False, progress: Progress = silent
+        self, texts: str | Sequence[str], lang: str, *, normalise: str = "", progress: Progress = silent
     ) -> FloatMatrix:
         """Vectors of sentences in the shared space, (n, d).
 
-        `own_mean`: rows of length one, less the mean of these very texts. For whole collections that are searched, of
-        another kind than the alignment was learned on; needs no translations.
+        `normalise`: steps learned on these very texts, such as "unit,centre", which takes their mean away. For whole
+        collections that are searched, of another kind than the alignment was learned on; needs no translations.
         """
         vectors = self.encoder_of(lang).sentences(texts, progress=progress)
-        return Normaliser.fit_transform("unit,centre", vectors)[1] if own_mean else vectors
+        return Normaliser.fit_transform(normalise, vectors)[1] if normalise else vectors
 
     def save(self, folder: str | Path) -> str | None:
         """Write the folder. Gives None, or a sentence on why sentence-transformers cannot load it."""

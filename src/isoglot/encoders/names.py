@@ -113,7 +113,6 @@ def _installed(name: str, progress: Progress) -> str | None:
 
 def _model_folder(folder: Path) -> Path:
     """The catalogue keeps models in a folder of their own, one level down at most."""
-    # Of a sentence-transformers model the modules have a config.json too, in folders below its own.
-    if (folder / "config.json").is_file():
+    if (folder / "config.json").is_file():  # folders of sentence-transformers have more of them further down
         return folder
     return next((path.parent for path in folder.glob("*/config.json")), folder)

@@ -20,6 +20,7 @@ from isoglot.finetuning.export import (
 from isoglot.finetuning.mixture import Sources as Sources
 from isoglot.finetuning.monolingual_text import TextCorpus as TextCorpus, open_text as open_text
 from isoglot.finetuning.new_encoder import FreshEncoder as FreshEncoder, make_encoder as make_encoder
+from isoglot.finetuning.new_pieces import NewPieces as NewPieces, add_pieces as add_pieces
 from isoglot.finetuning.objectives.anchor import Anchor as Anchor
 from isoglot.finetuning.objectives.base import (
     PRESETS as PRESETS,
@@ -44,6 +45,7 @@ from isoglot.finetuning.objectives.sentence_contrastive import SentenceContrasti
 from isoglot.finetuning.objectives.static_dcca import StaticDCCA as StaticDCCA
 from isoglot.finetuning.objectives.static_mse import StaticMSE as StaticMSE
 from isoglot.finetuning.objectives.subword_ot import SubwordOT as SubwordOT
+from isoglot.finetuning.objectives.teacher import Teacher as Teacher
 from isoglot.finetuning.objectives.tlm import TLM as TLM, join_sides as join_sides
 from isoglot.finetuning.objectives.word_ot import WordOT as WordOT, inverse_frequencies as inverse_frequencies
 from isoglot.finetuning.parallel_text import Corpus as Corpus, open_corpus as open_corpus

@@ -20,6 +20,7 @@ import numpy as np
 
 from isoglot.encoders import POOLINGS, Tokens, check_pooling
 from isoglot.errors import InputError, ShapeError
+from isoglot.spaces import FloatMatrix
 from isoglot.wordalign import WordLinks
 
 if TYPE_CHECKING:
@@ -95,16 +96,20 @@ class PairBatch(Batch):
     Args:
         pair: name of the language pair, such as "de-en".
         links: three tensors (l,): sentence number, source word and target word of each one-to-one link.
+        teacher: (B, d), a teacher's vectors of the target sentences.
     """
 
     pair: str
     src: Side
     tgt: Side
     links: tuple[Tensor, Tensor, Tensor] | None = None
+    teacher: Tensor | None = None
 
     def __post_init__(self) -> None:
         if len(self.src) != len(self.tgt):
             raise ShapeError(f"{len(self.src)} source and {len(self.tgt)} target sentences", where=self.pair)
+        if self.teacher is not None and len(self.teacher) != len(self.tgt):
+            raise ShapeError(f"{len(self.teacher)} vectors for {len(self.tgt)} target sentences", where=self.pair)
         if self.links is None:
             return
         if len({tuple(one.shape) for one in self.links}) != 1 or self.links[0].ndim != 1:
@@ -303,6 +308,7 @@ def make_pair(
     pair: str = "",
     links: Sequence[WordLinks] | None = None,
     idf: tuple[Mapping[str, float], Mapping[str, float]] | None = None,
+    teacher: FloatMatrix | None = None,
 ) -> PairBatch:
     """A batch of sentences and their translations.
 
@@ -312,6 +318,7 @@ def make_pair(
         pair: name of the language pair.
         links: between the words of each sentence pair.
         idf: weights of source and of target words.
+        teacher: a teacher's vectors of the target sentences.
     """
     import torch
 
@@ -337,7 +344,8 @@ def make_pair(
         triples += [(number, i, j) for i, j in sorted(own.sure) if i_counts[i] == 1 == j_counts[j] and i < n and j < m]
     table = torch.tensor(triples, dtype=torch.long).view(-1, 3)
     triple = (table[:, 0].contiguous(), table[:, 1].contiguous(), table[:, 2].contiguous())
-    return PairBatch(pair, sides[0], sides[1], None if links is None else triple)
+    goals = None if teacher is None else torch.from_numpy(teacher)
+    return PairBatch(pair, sides[0], sides[1], None if links is None else triple, goals)
 
 
 def _mean(hidden: Tensor, rows: Tensor, n: int) -> Tensor:

@@ -45,12 +45,12 @@ class BestWeights:
         self._place = folder / "best.safetensors"
         self._accelerator, self._held_out, self._evaluate = accelerator, held_out, evaluate
 
-    def figures(self) -> dict[str, float]:
-        """Figures of the encoder, the same in all processes."""
+    def figures(self, other: Encoder | None = None) -> dict[str, float]:
+        """Figures of the encoder, or of another one, the same in all processes; masked losses are always ours."""
         figures: list[Any] = [None]
         if self._accelerator.is_main_process:
             self._network.eval()
-            own = {} if self._evaluate is None else self._evaluate(self._encoder)
+            own = {} if self._evaluate is None else self._evaluate(other or self._encoder)
             figures = [{**own, **self._masked_losses()}]
         if self._accelerator.num_processes > 1:
             from accelerate.utils import broadcast_object_list

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,10 @@ from isoglot.finetuning.parallel_text import Corpus, Sampler
 from isoglot.finetuning.settings import TrainingSettings
 from isoglot.finetuning.static_words import WordSampler
 from isoglot.progress import Progress, silent
-from isoglot.spaces import Space
+from isoglot.spaces import FloatMatrix, Space
 
+#: What objectives need that do not look at words.
+_WHOLE_LINES = frozenset({"sentences", "source", "start", "teacher"})
 #: Tokens of a word at most: few have more, and one of them would pad a thousand others.
 _LONGEST_WORD = 32
 
@@ -81,6 +83,7 @@ class Mixture:
         tokenizer: Any,
         *,
         longest: int,
+        teach: Callable[[Sequence[str]], FloatMatrix] | None = None,
         work: Path | None = None,
         progress: Progress = silent,
     ) -> None:
@@ -111,6 +114,8 @@ class Mixture:
                 fitting,
                 links="links" in needs,
                 idf="idf" in needs,
+                whole=needs <= _WHOLE_LINES,
+                teach=teach if "teacher" in needs else None,
                 work=work,
                 progress=progress,
             )

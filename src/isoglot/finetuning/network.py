@@ -18,6 +18,7 @@ from torch import Generator, Tensor, nn
 from isoglot.encoders import LoadedModel, layer_stack, load_masked_model
 from isoglot.errors import ConfigError, MissingExtraError
 from isoglot.finetuning.batches import Batch, PairBatch, Side, TextBatch, WordBatch
+from isoglot.finetuning.grown_embedding import grow_in_place, merge_in_place
 from isoglot.finetuning.objectives.base import EncodedBatch, Objective, Predictions
 from isoglot.finetuning.objectives.mlm import IGNORED, MLM, Masked, Vocabulary
 from isoglot.finetuning.settings import TrainingSettings
@@ -37,6 +38,7 @@ class Network(nn.Module):
         objectives: what is to be minimised.
         settings: only `layer`, `freeze`, `lora`, `new_head` and `seed` matter here.
         texts: whether there is monolingual text, whose masked tokens are then guessed.
+        old_pieces: number of pieces that the vocabulary had before new ones were added, for `freeze="old"`.
         rank, processes: determine the share of each batch that this process encodes.
     """
 
@@ -47,6 +49,7 @@ class Network(nn.Module):
         settings: TrainingSettings = TrainingSettings(),
         *,
         texts: bool = False,
+        old_pieces: int | None = None,
         rank: int = 0,
         processes: int = 1,
     ) -> None:
@@ -67,7 +70,20 @@ class Network(nn.Module):
         self._start: list[Any] = []
         if "start" in needs:
             self._start.append(copy.deepcopy(self.encoder).eval().requires_grad_(False))
-        self._freeze(settings.freeze, loaded.depth, loaded.depth if "masked" in needs else self.layer)
+        # A model that makes sentence vectors of its own makes them of its last layer.
+        self._own_sentences = (
+            bool({"sentences", "source"} & needs)
+            and self.layer == loaded.depth
+            and hasattr(self.encoder, "sentence_vectors")
+        )
+        if settings.freeze.strip() == "old":
+            if old_pieces is None:
+                remedy = "set pieces, or freeze something else"
+                raise ConfigError("no new pieces, so everything would be frozen", where="freeze", remedy=remedy)
+            self.requires_grad_(False)
+            grow_in_place(self.encoder, old_pieces)
+        else:
+            self._freeze(settings.freeze, loaded.depth, loaded.depth if "masked" in needs else self.layer)
         if settings.lora:
             torch.manual_seed(settings.seed)
             add_adapters(self.encoder, settings.lora)
@@ -114,7 +130,8 @@ class Network(nn.Module):
         self._start = [one.to(device) for one in self._start]
 
     def merge_adapters(self) -> None:
-        """Merge low-rank adapters into the weights and remove them."""
+        """Merge low-rank adapters and vectors of new pieces into the weights and remove them."""
+        merge_in_place(self.encoder)
         for name, module in list(self.encoder.named_modules()):
             if hasattr(module, "lora_A"):
                 module.merge()
@@ -138,10 +155,15 @@ class Network(nn.Module):
             return {"alone": self._gathered(self._states(self.encoder, data.side, share), len(data))}
         if not isinstance(data, PairBatch) or not needs - {"masked"}:
             return {}
+        sides = {"src": data.src, "tgt": data.tgt} if needs - {"source", "teacher"} else {"src": data.src}
         hidden = {
-            which: self._gathered(self._states(self.encoder, side, share), len(data))
-            for which, side in (("src", data.src), ("tgt", data.tgt))
+            which: self._gathered(self._states(self.encoder, side, share), len(data)) for which, side in sides.items()
         }
+        if self._own_sentences:
+            for which, side in sides.items():
+                # Each process makes those of its own share, or the gradient of what makes them would count too often.
+                own = self.encoder.sentence_vectors(hidden[which][share], side.mask[share])
+                hidden[f"{which}_sentences"] = self._gathered(own, len(data))
         if "start" in needs:
             with torch.no_grad():
                 hidden["start"] = self._gathered(self._states(self._start[0], data.tgt, share), len(data))
@@ -230,7 +252,7 @@ class Network(nn.Module):
     def _freeze(self, what: str, depth: int, top: int) -> None:
         """Freeze the named layers, those above the top one, and what no loss reaches."""
         for name, parameter in self.named_parameters():
-            if "pooler" in name:
+            if "pooler" in name or (name.startswith("encoder.sentence.") and not self._own_sentences):
                 parameter.requires_grad_(False)
         stack = layer_stack(self.encoder)
         frozen = {number for number in range(depth + 1) if number > top} | parse_frozen(what, depth)

@@ -22,6 +22,7 @@ from isoglot.finetuning.objectives.word_ot import inverse_frequencies
 from isoglot.finetuning.settings import TrainingSettings
 from isoglot.progress import Progress, silent
 from isoglot.resumable import run_key
+from isoglot.spaces import FloatMatrix
 from isoglot.text import ParallelText, open_lines, segmenter
 from isoglot.verified import digest_of_array
 from isoglot.wordalign import WordLinks, read_links, statistical_align, write_links
@@ -84,6 +85,7 @@ def open_corpus(
     *,
     held_out: int | None = None,
     limit: int | None = None,
+    entries: Sequence[tuple[str, str]] = (),
     progress: Progress = silent,
 ) -> Corpus:
     """Lines to learn from: not those blank on one side, repeating a pair, or sharing a side with a held-out line.
@@ -92,6 +94,7 @@ def open_corpus(
         src, tgt: files, or lines.
         held_out: number of lines at the end to evaluate on; a tenth by default, at most 300.
         limit: learn from this many lines at most, from the start.
+        entries: of a dictionary, to learn from too; they are neither held out nor limited.
     """
     for what, number, least in (("held_out", held_out, 0), ("limit", limit, 1)):
         if number is not None and number < least:
@@ -105,6 +108,8 @@ def open_corpus(
             where=where,
             remedy="both files need one sentence per line, in the same order",
         )
+    if entries:
+        sides = [[*(entry[side] for entry in entries), *lines] for side, lines in enumerate(sides)]
     n = len(sides[0])
     hashes = np.zeros((n, 2), dtype=np.uint64)
     complete = np.zeros(n, dtype=bool)
@@ -121,13 +126,14 @@ def open_corpus(
             progress(step, number, n)
     progress(step, max(n, 1), max(n, 1))
     unique = _first_of_each(hashes, np.flatnonzero(complete))
-    count = min(int(len(unique) * HELD_OUT_SHARE), MOST_HELD_OUT) if held_out is None else held_out
+    count = int((unique >= len(entries)).sum())
+    count = min(int(count * HELD_OUT_SHARE), MOST_HELD_OUT) if held_out is None else min(held_out, count)
     first = max(0, len(unique) - count)
     rows, test = unique[:first], unique[first:]
     for side in range(2):
         rows = rows[~np.isin(hashes[rows, side], hashes[test, side])]
     repeated = n - len(rows) - len(test)
-    rows = rows if limit is None else rows[:limit]
+    rows = rows if limit is None else rows[: int((rows < len(entries)).sum()) + limit]
     if not len(rows):
         raise InputError(
             f"no lines left to learn from ({n:,} in all, {count:,} held out)",
@@ -143,6 +149,8 @@ class Sampler:
     Args:
         links: whether to link words, with the model named in the settings, for objectives that need links.
         idf: whether to weight words by inverse document frequency.
+        whole: whether lines are tokenised whole, as `Encoder.sentences` does, because nobody asks for words.
+        teach: a teacher's vectors of target sentences, for objectives that need them.
         work: folder to save computed links in.
     """
 
@@ -154,6 +162,8 @@ class Sampler:
         *,
         links: bool = False,
         idf: bool = False,
+        whole: bool = False,
+        teach: Callable[[Sequence[str]], FloatMatrix] | None = None,
         work: Path | None = None,
         progress: Progress = silent,
     ) -> None:
@@ -166,8 +176,9 @@ class Sampler:
         self._tokenizer, self._settings, self._batch = tokenizer, settings, settings.batch
         languages = {lang for corpus in corpora for lang in (corpus.src_lang, corpus.tgt_lang)}
         self._split: dict[str, Callable[[str], list[str]]] = {
-            lang: segmenter(settings.segmenter, lang) for lang in sorted(languages)
+            lang: _whole if whole else segmenter(settings.segmenter, lang) for lang in sorted(languages)
         }
+        self._teach = teach
         self._links = [self._link_words(one, work, progress) if links else None for one in corpora]
         self._idf = [self._frequencies(one) if idf else None for one in corpora]
         self._orders: dict[tuple[int, int], list[Rows]] = {}
@@ -240,6 +251,7 @@ class Sampler:
             pair=name,
             links=links if any(self._links) else None,
             idf=idf,
+            teacher=None if self._teach is None else self._teach(texts[1]),
         )
         return Drawn(pair, {"src": texts[0], "tgt": texts[1]})
 
@@ -276,6 +288,10 @@ class Sampler:
         if place is not None:
             write_links(place, links, base=0)
         return links
+
+
+def _whole(line: str) -> list[str]:
+    return [line]
 
 
 def _first_of_each(hashes: npt.NDArray[np.uint64], rows: Rows) -> Rows:

@@ -12,6 +12,7 @@ from typing import Any
 from isoglot.assignments import check_known
 from isoglot.errors import ConfigError, FormatError, InputError, locating
 from isoglot.finetuning.new_encoder import FreshEncoder
+from isoglot.finetuning.new_pieces import NewPieces
 from isoglot.finetuning.objectives.base import PRESETS, Objective, parse_recipe, preset, recipe_name
 from isoglot.opening import read_small
 from isoglot.settings import Limits, check_settings
@@ -34,6 +35,8 @@ _LIMITS: Limits = {
 #: Settings of training that a preset brings with it; a paper's presets are run as the papers have it, by the defaults.
 PRESET_TRAINING: dict[str, dict[str, Any]] = {
     "best": {"learning_rate": 5e-4, "accumulation": 1},
+    # Rates are in units of the spread of the old pieces' vectors, see `GrownEmbedding`.
+    "teach": {"learning_rate": 0.05, "batch": 128, "accumulation": 1, "freeze": "old"},
     # Five million tokens: under an hour on one core for the smallest encoder. Many small steps, because an untrained
     # network learns as much from a small batch as from a large one.
     "mini-mlm": {
@@ -50,8 +53,10 @@ PRESET_TRAINING: dict[str, dict[str, Any]] = {
 }
 #: Presets that make a new encoder unless one is named.
 PRESET_FRESH = ("mini-mlm",)
+#: Presets that add pieces to the vocabulary.
+PRESET_PIECES = ("teach",)
 #: What a recipe names by language.
-TABLES = {"parallel": "text", "text": "file", "static": "vectors"}
+TABLES = {"parallel": "text", "text": "file", "static": "vectors", "lexicon": "dictionary"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +77,8 @@ class TrainingSettings:
         max_length: maximum number of tokens in a sentence; the encoder's own limit also applies.
         layer: the layer whose hidden states are trained; -1 is the last.
         dropout: whether the encoder's dropout is on. Without it, several processes give the same curve as one.
-        freeze: what is not trained: "embeddings", layers such as "0-3", or both, separated by a comma.
+        freeze: what is not trained: "embeddings", layers such as "0-3", or both, separated by a comma; or "old",
+            everything but the vectors of new pieces.
         new_head: start from a random head for masked tokens if the encoder has none, as is the case for most sentence
             encoders; if the whole encoder is frozen, only the head is learned.
         lora: rank of low-rank adapters that are trained instead of the weights; 0 to train the weights themselves.
@@ -145,6 +151,11 @@ class Recipe:
         text: a file of monolingual text for each language.
         static: static vectors for each language.
         fresh: make a new encoder of this size for the languages of `text`, instead of starting from `encoder`.
+        pieces: add pieces for the languages of `parallel` to the vocabulary before training.
+        teacher: the encoder that objectives with a teacher learn from; empty for `encoder` as it is before training.
+        lexicon: for languages of `parallel`, dictionaries whose entries are learned from like lines of the text: a
+            catalogue name, or a file with a word and its translation into `target` per line; several separated by
+            commas.
     """
 
     encoder: str
@@ -158,15 +169,24 @@ class Recipe:
     text: Mapping[str, str] = dataclasses.field(default_factory=dict)
     static: Mapping[str, str] = dataclasses.field(default_factory=dict)
     fresh: FreshEncoder | None = None
+    pieces: NewPieces | None = None
+    teacher: str = ""
+    lexicon: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_settings(self, {"limit": "[1, inf)"})
+        for lang in self.lexicon:
+            if lang not in self.parallel:
+                remedy = "name a language of `parallel`"
+                raise ConfigError(f"a dictionary of {lang}, but no parallel text", where="lexicon", remedy=remedy)
 
     def record(self) -> dict[str, Any]:
         """As plain data, which `recipe_of` can read."""
         start = {"encoder": self.encoder} if self.fresh is None else {"fresh": dataclasses.asdict(self.fresh)}
         return {
             **start,
+            **({} if self.pieces is None else {"pieces": dataclasses.asdict(self.pieces)}),
+            **({"teacher": self.teacher} if self.teacher else {}),
             "output": str(self.output),
             "target": self.target,
             "held_out": self.held_out,
@@ -174,6 +194,7 @@ class Recipe:
             "parallel": dict(self.parallel),
             "text": dict(self.text),
             "static": dict(self.static),
+            "lexicon": dict(self.lexicon),
             "objectives": {recipe_name(one): dataclasses.asdict(one) for one in self.objectives},
             "training": dataclasses.asdict(self.settings),
         }
@@ -181,7 +202,8 @@ class Recipe:
 
 def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     """A recipe from plain data: the content of a file, or of `Recipe.record`."""
-    names = ("preset", "encoder", "output", "target", "held_out", "limit", *TABLES, "objectives", "training", "fresh")
+    names = ("preset", "encoder", "teacher", "output", "target", "held_out", "limit", *TABLES)
+    names += ("objectives", "training", "fresh", "pieces")
     for key in content:
         if key not in names:
             raise unknown("entry", key, names, where=where)
@@ -196,6 +218,12 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
         raise ConfigError("no text given", where=where, remedy="set `parallel` or `text`")
     if fresh is not None and not tables["text"]:
         raise ConfigError("a new encoder needs text", where=where, remedy="set `text`: language = file")
+    pieces = None
+    if content.get("pieces") is not None or content.get("preset") in PRESET_PIECES:
+        pieces = NewPieces(**_settings(content, "pieces", NewPieces, where))
+        if fresh is not None or not tables["parallel"]:
+            what = "new pieces are for an existing encoder and languages with parallel text"
+            raise ConfigError(what, where=where, remedy="set `encoder` and `parallel`")
     target = str(content.get("target", "en"))
     if target in tables["parallel"]:
         remedy = "name the text's other language, or change `target`"
@@ -219,6 +247,8 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
         held_out=content.get("held_out"),
         limit=content.get("limit"),
         fresh=fresh,
+        pieces=pieces,
+        teacher=str(content.get("teacher") or ""),
         **tables,
     )
 

@@ -59,6 +59,9 @@ class Trainer:
         corpora, texts, static: what to learn from; see `Sources`.
         folder: where the run keeps its log, checkpoints and best weights.
         evaluate: figures to watch during training; called in the first process only.
+        teacher: whose vectors objectives with a teacher learn towards.
+        original: the encoder before new pieces were added, to compare with; None if that is `encoder` itself.
+        old_pieces: number of pieces of `original`, for `freeze="old"`.
         watch: called after every step.
         tell: receives one-line notes for the user.
         keep: whether computed word links are saved in the folder.
@@ -74,6 +77,9 @@ class Trainer:
         *,
         texts: Sequence[TextCorpus] = (),
         static: Mapping[str, Space] | None = None,
+        teacher: Encoder | None = None,
+        original: Encoder | None = None,
+        old_pieces: int | None = None,
         evaluate: Evaluate | None = None,
         watch: Callable[[StepRecord], None] = lambda record: None,
         tell: Callable[[str], None] = lambda line: None,
@@ -91,15 +97,33 @@ class Trainer:
         sources.check(objectives, encoder.model.width)
         if settings.batch < processes:
             raise ConfigError(f"a batch of {settings.batch} cannot be shared by {processes} processes", where="batch")
+        if any("teacher" in one.needs for one in objectives):
+            if teacher is None:
+                raise ConfigError("no teacher given", where="teacher", remedy="name an encoder to learn from")
+            if teacher.dim != encoder.model.width:
+                what = f"the teacher has {teacher.dim} dimensions, the encoder {encoder.model.width}"
+                raise ConfigError(what, where="teacher", remedy="choose a teacher of as many dimensions")
+        else:
+            teacher = None
+        self._original = original
         self._identity = {
             "encoder": encoder.model.fingerprint(),
             **sources.identity(),
             "objectives": {recipe_name(one): dataclasses.asdict(one) for one in objectives},
             "training": dataclasses.asdict(settings),
+            **({} if teacher is None else {"teacher": teacher.model.fingerprint()}),
         }
         check_same_run(folder, self._identity)
         rank = int(self._accelerator.process_index)
-        self.network = Network(encoder.model, objectives, settings, texts=bool(texts), rank=rank, processes=processes)
+        self.network = Network(
+            encoder.model,
+            objectives,
+            settings,
+            texts=bool(texts),
+            old_pieces=old_pieces,
+            rank=rank,
+            processes=processes,
+        )
         self.network.start_on(self._accelerator.device)
         with self._accelerator.main_process_first():
             self.sampler = Mixture(
@@ -108,6 +132,7 @@ class Trainer:
                 settings,
                 encoder.model.tokenizer,
                 longest=encoder.model.longest,
+                teach=None if teacher is None else teacher.sentences,
                 work=folder if keep else None,
                 progress=progress,
             )
@@ -143,7 +168,7 @@ class Trainer:
         self._prepare()
         state = self._restore()
         if state is None:
-            state = RunState(before=self._best.figures())
+            state = RunState(before=self._best.figures(self._original))
             self._save(state)
         earlier = state.seconds
         with interrupts() as interrupted:

@@ -15,6 +15,8 @@ from isoglot.encoders import WordVectors
 from isoglot.spaces import FloatMatrix, IntVector, unit_rows
 from isoglot.tasks import tatoeba
 
+#: Share of the squared length in three dimensions from which on they rule every cosine.
+DOMINANT = 0.3
 #: Neighbours of CSLS and of hubness.
 NEIGHBOURS = 10
 SCORES = ("cosine", "csls")

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import isoglot
+from isoglot.pipelines.audit_measures import DOMINANT
 from isoglot.report import Report, audit_sections, write_report
 
 #: P@1 from which on we call a space usable, and below which hardly cross-lingual.
 GOOD, POOR = 0.8, 0.2
-#: Share of the squared length in three dimensions from which on they rule every cosine.
-DOMINANT = 0.3
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,10 +14,11 @@ from isoglot.aligners import Aligner, Alignment
 from isoglot.encoders import AlignedEncoder, Encoder, Level
 from isoglot.errors import InputError
 from isoglot.pipelines.alignment_checks import Check, CheckOutcome, choose_with_checks, compared, run_checks
+from isoglot.pipelines.audit_measures import DOMINANT, dominance
 from isoglot.pipelines.contextual_pairs import ContextualPairs
 from isoglot.pipelines.encoder_alignment import align_encoder, fit_alignment, tokenise
 from isoglot.progress import Progress, silent
-from isoglot.spaces import parse_occurrence
+from isoglot.spaces import FloatMatrix, parse_occurrence, parse_steps
 from isoglot.tasks import Result, Results, WmtSegment, content_words, rfeval, tatoeba, word_mover_scores
 from isoglot.text import ParallelText, segmenter as segmenter_named
 from isoglot.wordalign import WordLinks
@@ -100,19 +101,29 @@ def align_and_test(
     )
     before, after = Results(), Results()
     outcomes = run_checks(aligned, checks, seed=seed, progress=progress)
-    own = []
+    own, huge = [], []
     if len(test):
         src, tgt = aligned.languages
         raw = [encoder.sentences(side, step="encoding the test", progress=progress) for side in (test.src, test.tgt)]
         before = search_sentences(raw[0], raw[1], test, seed=seed)
+        huge = _huge_dimensions(raw, aligner)
         mapped = [aligned.sentences(side, lang, progress=progress) for side, lang in ((test.src, src), (test.tgt, tgt))]
         after = search_sentences(mapped[0], mapped[1], test, seed=seed)
         own = [compared("the lines held out", *(_by_csls(found) for found in (before, after)), seed=seed)]
-    warnings = [one.warning for one in (*own, *outcomes) if one.hurts]
+    warnings = [one.warning for one in (*own, *outcomes) if one.hurts] + huge
     info = {**aligned.info, "results": after.record(), "before": before.record()}
     info |= {"checks": [one.record() for one in outcomes], "warnings": warnings}
     aligned = dataclasses.replace(aligned, info=info)
     return ContextualOutcome(aligned, before, after, len(train), len(text) - len(kept), outcomes, warnings)
+
+
+def _huge_dimensions(sides: Sequence[FloatMatrix], aligner: Aligner) -> list[str]:
+    """What to tell of an encoder in which few dimensions hide all others from an aligner that does not scale them."""
+    share = min(dominance(side) for side in sides)
+    if share < DOMINANT or {"standardise", "whiten"} & set(parse_steps(aligner.normalise)):
+        return []
+    remedy = "set `normalise` to standardise,unit, or choose another layer (`isoglot audit`)"
+    return [f"three dimensions hold {100 * share:.0f}% of the length of this layer's vectors; {remedy}"]
 
 
 def search_sentences(X: Any, Y: Any, text: ParallelText, *, seed: int = 0) -> Results:

@@ -50,6 +50,9 @@ def finetune(
     objectives: str | Mapping[str, Any] | None = None,
     text: Mapping[str, str | Path] | None = None,
     static: Mapping[str, str | Path] | None = None,
+    lexicon: Mapping[str, str | Path] | None = None,
+    teacher: str | Path | None = None,
+    pieces: Mapping[str, Any] | None = None,
     target: str = "en",
     held_out: int | None = None,
     limit: int | None = None,
@@ -65,8 +68,12 @@ def finetune(
         parallel: by language, text with its translation into `target`: a catalogue name ("parallel/de-en"), one file
             with a tab between the sides, or two files.
         output: the folder to write; transformers and sentence-transformers load it.
-        preset: "best" (the default), "wordot", "subot", "l2", ...; or give `objectives` such as "word_ot + 0.5*anchor".
+        preset: "best" (the default), "teach" (a language the encoder does not know), "wordot", "subot", "l2", ...; or
+            give `objectives` such as "word_ot + 0.5*anchor".
         text, static: by language, monolingual text and static vectors, for objectives that take them.
+        lexicon, teacher: by language, dictionaries to learn from too, and the encoder that objectives with a teacher
+            learn from (default: `encoder` itself).
+        pieces: settings of new pieces for the vocabulary, see `isoglot.finetuning.NewPieces`; "teach" adds some anyway.
         held_out: lines of each text to measure on.
         limit: learn from at most so many lines of each text.
         dry_run: return what it would cost, and change nothing.
@@ -81,6 +88,9 @@ def finetune(
         "parallel": {lang: _place(one) for lang, one in (parallel or {}).items()},
         "text": {lang: str(one) for lang, one in (text or {}).items()},
         "static": {lang: str(one) for lang, one in (static or {}).items()},
+        "lexicon": {lang: str(one) for lang, one in (lexicon or {}).items()},
+        "teacher": None if teacher is None else str(teacher),
+        "pieces": pieces,
         "held_out": held_out,
         "limit": limit,
         "training": settings,

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,9 @@ from isoglot.finetuning import (
     Recipe,
     Sources,
     StepRecord,
-    TextCorpus,
     Trained,
     Trainer,
+    add_pieces,
     check_export,
     check_output,
     check_room,
@@ -40,6 +40,7 @@ from isoglot.finetuning import (
     write_card,
     write_json,
 )
+from isoglot.lexicons import Lexicon
 from isoglot.pipelines.training_figures import Evaluation
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
@@ -56,6 +57,8 @@ class Fine:
     trainer: Trainer
     sources: Sources
     evaluation: Evaluation
+    #: The encoder before training, or, once that has begun, the one that is trained.
+    start: Encoder
 
 
 def open_texts(recipe: Recipe, progress: Progress = silent) -> list[Corpus]:
@@ -73,8 +76,18 @@ def open_texts(recipe: Recipe, progress: Progress = silent) -> list[Corpus]:
             if len(parts) > 2:
                 raise ConfigError(f"{place!r} names more than two files", where=f"parallel {lang}")
             src, tgt = parts if len(parts) == 2 else _columns(parts[0])
-        held, limit = recipe.held_out, recipe.limit
-        corpora.append(open_corpus(src, tgt, lang, recipe.target, held_out=held, limit=limit, progress=progress))
+        corpora.append(
+            open_corpus(
+                src,
+                tgt,
+                lang,
+                recipe.target,
+                held_out=recipe.held_out,
+                limit=recipe.limit,
+                entries=_entries(recipe, lang, progress),
+                progress=progress,
+            )
+        )
     return corpora
 
 
@@ -113,7 +126,9 @@ def prepare(
         raise ConfigError("is aligned by maps, which training would leave behind", where=recipe.encoder, remedy=remedy)
     sources = open_sources(recipe, progress)
     check_export()
-    encoder = _start(recipe, sources.texts, device, dry, progress)
+    encoder = _start(recipe, sources, device, dry, progress)
+    original = _original(recipe, device, progress)
+    teacher = _load(recipe, recipe.teacher, device, progress) if recipe.teacher else original
     evaluation = Evaluation(sources.corpora, words=words, segmenter=recipe.settings.segmenter)
     trainer = Trainer(
         encoder,
@@ -123,6 +138,9 @@ def prepare(
         recipe.output / RUN,
         texts=sources.texts,
         static=sources.static,
+        teacher=teacher,
+        original=original if recipe.pieces is not None else None,
+        old_pieces=None if recipe.pieces is None or original is None else len(original.model.tokenizer),
         evaluate=evaluation if evaluation else None,
         watch=watch,
         tell=tell,
@@ -131,7 +149,7 @@ def prepare(
     )
     if trainer.main:
         check_room(recipe.output, trainer.bytes_needed)
-    return Fine(recipe, trainer, sources, evaluation)
+    return Fine(recipe, trainer, sources, evaluation, original or encoder)
 
 
 def fine_tune(fine: Fine) -> Trained:
@@ -141,7 +159,7 @@ def fine_tune(fine: Fine) -> Trained:
         (output / RUN).mkdir(parents=True, exist_ok=True)
         write_json(output / RUN / "recipe.json", {"format": RUN_FORMAT, **_located(fine.recipe)})
         # Before a resumed run has its weights back.
-        fine.evaluation.remember(fine.trainer.encoder)
+        fine.evaluation.remember(fine.start)
     outcome = fine.trainer.run()
     if fine.trainer.main:
         save_encoder(fine.trainer.encoder, output)
@@ -172,28 +190,42 @@ def _located(recipe: Recipe) -> dict[str, Any]:
 
     texts = {lang: ",".join(map(full, place.split(","))) for lang, place in recipe.parallel.items()}
     found = {**recipe.record(), "parallel": texts}
+    found["lexicon"] = {lang: ",".join(map(full, place.split(","))) for lang, place in recipe.lexicon.items()}
     for key in ("text", "static"):
         found[key] = {lang: full(place) for lang, place in found[key].items()}
+    if recipe.teacher:
+        found["teacher"] = full(recipe.teacher)
     return found if recipe.fresh is not None else {**found, "encoder": full(recipe.encoder)}
 
 
-def _start(recipe: Recipe, texts: Sequence[TextCorpus], device: str, dry: bool, progress: Progress) -> Encoder:
-    """The encoder that a run begins with; a new one is made once and kept with the run, unless it is a dry one."""
+def _load(recipe: Recipe, place: str | Path, device: str, progress: Progress) -> Encoder:
+    return Encoder(place, device=device, dtype="float32", layer=recipe.settings.layer, progress=progress)
 
-    def load(place: str | Path) -> Encoder:
-        return Encoder(place, device=device, dtype="float32", layer=recipe.settings.layer, progress=progress)
 
-    if recipe.fresh is None:
-        return load(recipe.encoder)
-    made = {"fresh": dataclasses.asdict(recipe.fresh), "seed": recipe.settings.seed}
-    made["texts"] = {one.lang: [one.digest, len(one)] for one in texts}
-    lines = {one.lang: one for one in texts}
+def _original(recipe: Recipe, device: str, progress: Progress) -> Encoder | None:
+    """A second copy of the encoder that stays as it is, where one is needed."""
+    taught = any("teacher" in one.needs for one in recipe.objectives) and not recipe.teacher
+    return _load(recipe, recipe.encoder, device, progress) if taught or recipe.pieces is not None else None
+
+
+def _start(recipe: Recipe, sources: Sources, device: str, dry: bool, progress: Progress) -> Encoder:
+    """The encoder that a run begins with; what is made for it is made once and kept with the run, unless it is a dry
+    one."""
+    if recipe.fresh is None and recipe.pieces is None:
+        return _load(recipe, recipe.encoder, device, progress)
+    made: dict[str, Any] = {}
+    if recipe.fresh is not None:
+        made |= {"fresh": dataclasses.asdict(recipe.fresh), "seed": recipe.settings.seed}
+        made["texts"] = {one.lang: [one.digest, len(one)] for one in sources.texts}
+    else:
+        assert recipe.pieces is not None
+        made |= {"pieces": dataclasses.asdict(recipe.pieces)}
+        made["texts"] = {one.name: [one.digest, len(one)] for one in sources.corpora}
     place, note = recipe.output / RUN / START, recipe.output / RUN / f"{START}.json"
     begun = (recipe.output / RUN / "recipe.json").exists()
     if dry and not begun:
         folder = Path(tempfile.mkdtemp())
-        size = dataclasses.replace(recipe.fresh, warm=0)  # costs are those of any vectors
-        encoder = load(make_encoder(folder / START, lines, size, seed=recipe.settings.seed, progress=progress))
+        encoder = _load(recipe, _make(recipe, sources, folder / START, device, dry, progress), device, progress)
         # The head for masked tokens is loaded later.
         weakref.finalize(encoder, shutil.rmtree, folder, ignore_errors=True)
         return encoder
@@ -206,9 +238,36 @@ def _start(recipe: Recipe, texts: Sequence[TextCorpus], device: str, dry: bool, 
                 remedy="choose another output folder, or give what the run began with",
             )
         if not same:
-            make_encoder(place, lines, recipe.fresh, seed=recipe.settings.seed, progress=progress)
+            _make(recipe, sources, place, device, dry, progress)
             write_json(note, made)
-    return load(place)
+    return _load(recipe, place, device, progress)
+
+
+def _make(recipe: Recipe, sources: Sources, place: Path, device: str, dry: bool, progress: Progress) -> Path:
+    """A new encoder, or one with new pieces; in a dry run with any vectors, as costs are those of any."""
+    if recipe.fresh is not None:
+        size = dataclasses.replace(recipe.fresh, warm=0) if dry else recipe.fresh
+        lines = {one.lang: one for one in sources.texts}
+        return make_encoder(place, lines, size, seed=recipe.settings.seed, progress=progress)
+    assert recipe.pieces is not None
+    pieces = dataclasses.replace(recipe.pieces, start="mean") if dry else recipe.pieces
+    texts = {one.src_lang: one.text(one.rows) for one in sources.corpora}
+    sides = {lang: (text.src, text.tgt) for lang, text in texts.items()}
+    return add_pieces(_load(recipe, recipe.encoder, device, progress), place, sides, pieces, progress=progress)
+
+
+def _entries(recipe: Recipe, lang: str, progress: Progress) -> list[tuple[str, str]]:
+    """The entries of a language's dictionaries."""
+    entries: list[tuple[str, str]] = []
+    for place in filter(None, recipe.lexicon.get(lang, "").split(",")):
+        lexicon = Lexicon.load(place.strip(), progress=progress)
+        if lexicon.src_lang == recipe.target and lexicon.tgt_lang == lang:
+            lexicon = lexicon.invert()
+        elif lexicon.src_lang and (lexicon.src_lang, lexicon.tgt_lang) != (lang, recipe.target):
+            what = f"{place.strip()} is not a dictionary between {lang} and {recipe.target}"
+            raise ConfigError(what, where="lexicon")
+        entries += lexicon.pairs
+    return list(dict.fromkeys(entries))
 
 
 def _first_of_all(device: str) -> contextlib.AbstractContextManager[None]:

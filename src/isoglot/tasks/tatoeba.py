@@ -44,7 +44,7 @@ def tatoeba(
     *,
     score: str = "cosine",
     neighbourhood: int = 4,
-    own_mean: bool = False,
+    normalise: str = "",
     sentences: tuple[Texts, Texts] | None = None,
     bootstrap: int = 1000,
     seed: int = 0,
@@ -57,8 +57,9 @@ def tatoeba(
         X, Y: sentence vectors (n, d) in one space; row i of X translates row i of Y.
         score: "cosine", "margin" (the ratio of Artetxe & Schwenk) or "csls".
         neighbourhood: k of margin and CSLS; 4 as in the paper on margins.
-        own_mean: first bring rows to length one and take each side's own mean away: what all sentences of a language
-            share tells nothing of their meaning. It needs no translations.
+        normalise: steps that each side goes through first, learned on its own sentences, so that they need no
+            translations: "unit,centre" takes its mean away, as what all sentences of a language share tells nothing of
+            their meaning; "standardise" also makes huge dimensions as small as others. See `isoglot.spaces`.
         sentences: the texts of X and of Y. Another row with the very text of the translation is then right too:
             test sets hold sentences twice, and no vector can tell them apart.
         bootstrap: resamples of sentence pairs for the 95% intervals; 0 for none.
@@ -81,16 +82,16 @@ def tatoeba(
         raise unknown("score", score, TATOEBA_SCORES, where="score")
     repeats = checked_repeats(bootstrap)
     n = _checked_length(X, Y, sentences)
-    if own_mean:
-        X, Y = (Normaliser.fit_transform("unit,centre", np.asarray(side, dtype=np.float32))[1] for side in (X, Y))
+    if normalise:
+        X, Y = (Normaliser.fit_transform(normalise, np.asarray(side, dtype=np.float32))[1] for side in (X, Y))
     there, back = _search(X, Y, score, neighbourhood, threads, progress)
     directions = ("src->tgt", there, sentences), ("tgt->src", back, sentences and (sentences[1], sentences[0]))
     hits = np.column_stack([_hits(found, texts) for _, found, texts in directions])
     protocol: dict[str, Any] = {"score": score}
     if score != "cosine":
         protocol["neighbourhood"] = neighbourhood
-    if own_mean:
-        protocol["own_mean"] = True
+    if normalise:
+        protocol["normalise"] = normalise
     protocol |= {
         "candidates": n,
         "identical_text": "another row with the right text is a hit" if sentences else "only the very row is a hit",

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
 #: Recipes of papers, as `parse_recipe` reads them; "best" is the mixture that did best on languages that were not
 #: trained on (docs/training.md).
-PRESETS = {
+PRESETS: dict[str, Any] = {
     "best": "sentence_contrastive + 0.1*anchor",
+    # Only new pieces learn (see PRESET_TRAINING), so the target language cannot move.
+    "teach": {"teacher": {"keep": 0.0}},
     "wordot": "word_ot + 1.0*anchor",
     "subot": "subword_ot + 1.0*anchor",
     "l2": "l2 + 1.0*anchor",
@@ -43,7 +45,9 @@ PRESETS = {
 #: What an objective may ask of a batch -> what the trainer has to put into it.
 NEEDS = {
     "words": "hidden states of both sides, and the words that tokens belong to",
-    "sentences": "hidden states of both sides",
+    "sentences": "hidden states of both sides, and the sentence vectors that the model makes of them if it makes any",
+    "source": "the same of the source side alone",
+    "teacher": "a teacher's vectors of the target sentences (make_pair(..., teacher=...))",
     "links": "links between words",
     "start": "hidden states of the target side, now and before training",
     "masked": "predictions of masked tokens",
@@ -85,6 +89,7 @@ class EncodedBatch:
         start: hidden states of the target side, from the model before training.
         masked: for each objective by name, the predictions for the tokens that it masked.
         alone: hidden states (B, T, d) of a batch of words with static vectors.
+        src_sentences, tgt_sentences: vectors (B, d) of both sides' sentences, from a model that makes them itself.
     """
 
     batch: Batch
@@ -93,6 +98,8 @@ class EncodedBatch:
     start: Tensor | None = None
     masked: Mapping[str, Predictions] = dataclasses.field(default_factory=dict)
     alone: Tensor | None = None
+    src_sentences: Tensor | None = None
+    tgt_sentences: Tensor | None = None
 
     @property
     def pair(self) -> PairBatch:
@@ -121,6 +128,11 @@ class EncodedBatch:
         if hidden is None:
             raise InputError(f"the batch has no hidden states {which!r}", where=self.pair.pair)
         return Encoded(hidden, self.pair.src if which == "src" else self.pair.tgt)
+
+    def sentence_vectors(self, which: Literal["src", "tgt"]) -> Tensor:
+        """Vectors (B, d) of sentences as `Encoder.sentences` has them: the model's own, or the means of tokens."""
+        own = self.src_sentences if which == "src" else self.tgt_sentences
+        return self.encoded(which).sentence_vectors() if own is None else own
 
     def linked_words(self, pooling: str) -> tuple[Tensor, Tensor]:
         """Vectors of the linked words, (l, d) of the source and (l, d) of the target side."""
@@ -181,7 +193,7 @@ def objectives() -> Mapping[str, type[Objective]]:
     """All objectives by name, in alphabetical order.
 
     >>> " ".join(objectives())
-    'anchor contrastive l2 mlm sentence_contrastive static_dcca static_mse subword_ot tlm word_ot'
+    'anchor contrastive l2 mlm sentence_contrastive static_dcca static_mse subword_ot teacher tlm word_ot'
     """
     return _REGISTRY.all()
 

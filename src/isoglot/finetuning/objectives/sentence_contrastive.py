@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class SentenceContrastive(Objective):
     """The mean of the loss above over sentences of both languages; pairs with an empty side are left out.
 
-    A sentence's vector is the mean of its tokens, including special ones, as in `isoglot.encoders`.
+    A sentence's vector is the mean of its tokens, including special ones, or the model's own, as in `isoglot.encoders`.
 
     Args:
         temperature: the smaller, the more the closest of the other sentences count.
@@ -45,5 +45,5 @@ class SentenceContrastive(Objective):
 
     def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
         complete = (batch.pair.src.counts > 0) & (batch.pair.tgt.counts > 0)
-        X, Y = (batch.encoded(side).sentence_vectors()[complete] for side in ("src", "tgt"))
+        X, Y = (batch.sentence_vectors(side)[complete] for side in ("src", "tgt"))
         return in_batch(X, Y, self.temperature, strong=False), 2 * len(X)

@@ -91,6 +91,7 @@ VARIANTS = (
     Variant("sentences, last layer, Procrustes"),
     Variant("words, last layer, Procrustes", level="word", word_method="hmm"),
     Variant("sentences, last layer, CCA", method="cca"),
+    Variant("sentences, last layer, anchored", method="anchored-local"),
     Variant("words, layers 0 and last, Procrustes", "0,-1", "word", "procrustes", "hmm"),
     Variant("sentences, layers 0 and last, CCA", "0,-1", method="cca"),
 )
