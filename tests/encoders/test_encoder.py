@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from isoglot.encoders import Encoder, quiet
-from isoglot.encoders.names import find_model
 from isoglot.encoders.pieces import windows
 from isoglot.errors import ConfigError, FormatError, InputError, OfflineError
 from isoglot.simulate import simulate_encoder
@@ -456,14 +455,6 @@ def test_names_that_are_no_model():
         Encoder("numpy")
     with pytest.raises(InputError, match="no folder, installed package, catalogue entry or model"):
         Encoder("a name: with signs")
-
-
-def test_a_catalogue_model_is_its_own_folder_and_not_one_of_its_modules(tmp_path, monkeypatch):
-    for name in ("config.json", "model.safetensors", "1_Pooling/config.json"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("{}", "utf-8")
-    monkeypatch.setattr("isoglot.catalogue.fetch", lambda entry, progress: tmp_path)
-    assert find_model("encoder/minilm") == str(tmp_path)
 
 
 def test_a_real_encoder_is_as_in_sentence_transformers():
