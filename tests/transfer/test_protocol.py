@@ -105,7 +105,7 @@ def test_files_are_read_and_fewer_examples_can_be_drawn(tiny, planted, tmp_path)
     assert len(data.train) == 40
     assert data.train == again.train
     assert {*data.train} <= {*train}
-    few = dataclasses.replace(SMALL, limit=40, epochs=1)
+    few = dataclasses.replace(SMALL, tagger="words", limit=40, epochs=1)
     table = run_transfer("ner", {"raw": tiny}, *files, source="north", settings=few, bootstrap=0)
     assert (table.settings["train_examples"], len(table.tests["south"])) == (40, 100)
 

@@ -106,7 +106,7 @@ ner = _command(
 
     Files are CoNLL, PAN-X or WikiANN: one word per line with a label in BIO or BIOES. The figure is F1 of whole
     names.""",
-    "tagger=words (or bilstm-crf), ",
+    "tagger=auto (bilstm-crf; or words), ",
     "tsv",
 )
 pos = _command(
@@ -114,7 +114,7 @@ pos = _command(
     """Parts of speech: train on one language, tag others.
 
     Files are CoNLL-U, or one word per line with its universal part of speech. The figure is accuracy over words.""",
-    "tagger=words (or bilstm-crf), ",
+    "tagger=auto (words; or bilstm-crf), ",
     "conllu",
 )
 qa = _command(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -52,7 +53,7 @@ def new_head(task: str, vectors: TextVectors, settings: HeadSettings, store: Fea
         from isoglot.transfer.frozen import PairHead, SpanHead, TagHead
 
         kinds: dict[str, Any] = {"nli": PairHead, "ner": TagHead, "pos": TagHead, "qa": SpanHead}
-        frozen: Head = kinds[task](store, settings)
+        frozen: Head = kinds[task](store, dataclasses.replace(settings, tagger=settings.tagger_of(task)))
         return frozen
     if not isinstance(vectors, EncoderVectors):
         raise ConfigError("cannot be trained", where=vectors.name, remedy="set `train` to frozen")

@@ -9,7 +9,7 @@ from isoglot.settings import Limits, check_settings
 
 _LIMITS: Limits = {
     "train": ("frozen", "lora", "all"),
-    "tagger": ("words", "bilstm-crf"),
+    "tagger": ("auto", "words", "bilstm-crf"),
     **dict.fromkeys(("batch", "epochs", "lstm_layers", "rank", "n_best", "longest_answer"), "[1, inf)"),
     "window": "[8, inf)",
     "max_length": "[16, inf)",
@@ -28,7 +28,8 @@ class HeadSettings:
     Args:
         train: "frozen" (only the head learns, on vectors that are computed once), "lora" (low-rank adapters in the
             encoder too) or "all" (all weights).
-        tagger: of a frozen encoder: "words" (each word on its own) or "bilstm-crf" (Wang et al. 2020).
+        tagger: of a frozen encoder: "words" (each word on its own), "bilstm-crf" (Wang et al. 2020), or "auto":
+            the latter for names, as these have several words, the former for parts of speech.
         hidden: size of the head's hidden layer; 0 for a linear head. Of recurrent heads: states of both directions.
         lstm_layers: of the BiLSTM-CRF.
         dropout: in the head.
@@ -50,7 +51,7 @@ class HeadSettings:
     """
 
     train: str = "frozen"
-    tagger: str = "words"
+    tagger: str = "auto"
     hidden: int = 256
     lstm_layers: int = 2
     dropout: float = 0.2
@@ -74,6 +75,16 @@ class HeadSettings:
         check_settings(self, _LIMITS)
         if self.overlap >= self.window:
             raise ConfigError(f"windows of {self.window} cannot share {self.overlap}", where="overlap")
+
+    def tagger_of(self, task: str) -> str:
+        """The tagger of a task.
+
+        >>> HeadSettings().tagger_of("ner"), HeadSettings().tagger_of("pos")
+        ('bilstm-crf', 'words')
+        """
+        if self.tagger != "auto":
+            return self.tagger
+        return "bilstm-crf" if task == "ner" else "words"
 
     @property
     def rate(self) -> float:
