@@ -11,7 +11,7 @@ import inspect
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +19,10 @@ import numpy.typing as npt
 from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.lexicons import Lexicon
 from isoglot.progress import Progress, silent
-from isoglot.wordalign.agreeing_hmm import Cells, agreeing_hmm
 from isoglot.wordalign.links import WordLinks
+
+if TYPE_CHECKING:
+    from isoglot.wordalign.agreeing_hmm import Cells
 
 #: The method's name, beside those of `METHODS` and `MODELS`.
 COMBINED = "combined"
@@ -78,6 +80,9 @@ def combined_align(
     known = lexicon if isinstance(lexicon, Lexicon) or lexicon else None
     if known is not None and not isinstance(known, Lexicon):
         known = Lexicon.load(known, progress=progress)
+    # Compiled loops, which are slow to import and needed here alone.
+    from isoglot.wordalign.agreeing_hmm import Cells, agreeing_hmm
+
     cells = Cells.of(*([[_stem(word, stem) for word in words] for words in side] for side in (src, tgt)))
     alike = spelling * _spelled_alike(cells) if spelling else None
     evidence = np.empty(len(cells.pair), dtype=np.float32)

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 
 from isoglot.aligners.alignment import Alignment, Side, Tensors
 from isoglot.aligners.base import Aligner, Problem, method
@@ -178,7 +177,9 @@ def local_moves(gram: Floats, asked: Floats, among: FloatMatrix, pull: float) ->
     system = gram + pull * among
     # Rows that are written twice make it singular; this is the rounding of float32 kernels.
     system[np.diag_indices(len(system))] += 1e-6 * np.trace(system) / len(system)
-    moves: Floats = scipy.linalg.solve(system, asked, assume_a="pos")
+    from scipy.linalg import solve  # slow to import, and needed here alone
+
+    moves: Floats = solve(system, asked, assume_a="pos")
     return moves
 
 
