@@ -164,6 +164,9 @@ def test_an_aligned_encoder_and_its_sentence_model_agree(opening, kind, tmp_path
     alignment = Procrustes().fit(vectors, vectors[:, ::-1], pairs)
     aligned = AlignedEncoder(encoder, (alignment,), ("de", "en"), level="sentence")
     assert aligned.save(tmp_path / "aligned") is None
+    assert ("import isoglot.encoders.use_model" in (tmp_path / "aligned" / "README.md").read_text("utf-8")) == (
+        kind == "use"
+    )
     again = AlignedEncoder.load(tmp_path / "aligned")
     np.testing.assert_allclose(again.sentences(TEXTS, "de"), aligned.sentences(TEXTS, "de"), **CLOSE)
     with quiet():

@@ -124,7 +124,15 @@ class AlignedEncoder:
             }
             one_route = reason is None and same_route(self.alignments[0])
             first = self.alignments[0]
-            card = aligned_encoder_card(name, self.languages, first, self.info, one_route=one_route, reason=reason)
+            card = aligned_encoder_card(
+                name,
+                self.languages,
+                first,
+                self.info,
+                one_route=one_route,
+                reason=reason,
+                ours=self.encoder.model.has_sentence_vectors,
+            )
             card.write(temporary)
             ALIGNED_ENCODER_FOLDER.write_manifest(temporary, content)
         return reason

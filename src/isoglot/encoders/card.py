@@ -30,18 +30,22 @@ def aligned_encoder_card(
     *,
     one_route: bool,
     reason: str | None,
+    ours: bool = False,
 ) -> Card:
     """The card of an aligned encoder that lies in the folder or repository `name`.
 
     Args:
         reason: why sentence-transformers cannot load it.
         one_route: whether no language is needed there.
+        ours: whether transformers knows the encoder only once Isoglot has registered it.
     """
     src, tgt = languages
     usages = []
     if reason is None:
         task = "both languages have the same map" if one_route else "each language has a map of its own, see `task`"
         lines = ["from sentence_transformers import SentenceTransformer", "", 'texts = ["..."]']
+        if ours:
+            lines.insert(0, "import isoglot.encoders.use_model  # registers the encoder with transformers")
         lines.append(f"model = SentenceTransformer({loadable(name)})")
         if one_route:
             lines.append("vectors = model.encode(texts)")
