@@ -241,17 +241,17 @@ def test_a_folder_that_is_no_alignment(isoglot, mistakes):
 
 
 def test_words_on_standard_input_are_lines_of_utf8(monkeypatch):
-    from isoglot.cli import translate
+    from isoglot.cli import streams
 
     def given(data):
         stream = io.TextIOWrapper(io.BytesIO(data))
         monkeypatch.setattr("sys.stdin", stream)
-        return translate._from_standard_input()
+        return streams.standard_input_lines()
 
     assert given("\ufeffun\r\n\ndeux\u2028trois\n".encode()) == ["un", "deux\u2028trois"]
     with pytest.raises(FormatError, match=r"standard input:2: not UTF-8 text \(byte 0xFF\)"):
         given(b"un\n\xff\n")
-    monkeypatch.setattr(translate, "_MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(streams, "_MOST_BYTES", 1 << 20)
     with pytest.raises(InputError, match="holds more than 1 MB"):
         given(b"a\n" * (1 << 20))
 

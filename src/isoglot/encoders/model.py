@@ -102,8 +102,9 @@ class LoadedModel:
 
     def fingerprint(self) -> str:
         """A short digest that tells models apart: settings, and samples of all weights."""
-        # The same model may lie elsewhere when a run resumes.
-        settings = {name: value for name, value in self.config.to_dict().items() if name != "_name_or_path"}
+        # The same model may lie elsewhere when a run resumes, and saving it notes other things beside its settings.
+        noted = ("_name_or_path", "architectures", "transformers_version")
+        settings = {name: value for name, value in self.config.to_dict().items() if name not in noted}
         digest = hashlib.sha256(json.dumps(settings, sort_keys=True, default=str).encode())
         for name, tensor in self._model.state_dict().items():
             if name in self._made_up:
@@ -298,5 +299,7 @@ def _add(torch: Any, out: Any, states: Any, pieces: Sequence[Piece], token_map: 
 def _vocabulary(tokenizer: Any) -> str:
     """All that decides how text becomes tokens."""
     if tokenizer.is_fast:
-        return str(tokenizer.backend_tokenizer.to_str())
+        text = str(tokenizer.backend_tokenizer.to_str())
+        # What stands before them, cutting and padding, other libraries set as they go.
+        return text[max(text.find('"added_tokens"'), 0) :]
     return json.dumps(tokenizer.get_vocab(), sort_keys=True)

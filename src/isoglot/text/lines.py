@@ -27,6 +27,8 @@ _MARKS = {
     codecs.BOM_UTF8: "utf-8",
 }
 _PIECE = 1 << 21
+#: Python takes these for blanks; in a file of words they are words.
+_SEPARATORS = frozenset("\x1c\x1d\x1e\x1f")
 #: Characters that are read into memory as a list of lines.
 _MOST_IN_MEMORY = 1 << 31
 
@@ -129,7 +131,7 @@ def _batches(
                 where=f"{path}:{done + text.count(chr(10), 0, nul) + 1}",
                 remedy=f"give a text file{hint}",
             )
-        filled = filled or (bool(text) and not text.isspace())
+        filled = filled or (bool(text) and not (text.isspace() and _SEPARATORS.isdisjoint(text)))
         lines = (rest + text).split("\n")
         rest = lines.pop()
         done += len(lines)
