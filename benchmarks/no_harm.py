@@ -165,6 +165,7 @@ def main() -> None:
             }
             for method in methods if unseen else ():
                 print(f"{method:15}", verdict(unseen, method))
+            output.parent.mkdir(exist_ok=True)
             output.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
 
 
