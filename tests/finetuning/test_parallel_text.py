@@ -295,3 +295,15 @@ def test_held_out_words_do_not_count_for_weights_and_mixed_batches_know_all(samp
             assert text.split()[0] in ("the", "le")
             assert math.isclose(frequent, 1.0)
             assert math.isclose(rare, 1 + math.log(3 / 2), rel_tol=1e-6)
+
+
+def test_a_sentence_longer_than_the_encoder_reads_is_linked_as_far_as_that(sampler, lines, tmp_path):
+    """Not refused for its length: what the encoder cuts off cannot be trained on anyway."""
+    src, tgt = ([*side[:20], " ".join(side[:100])] for side in lines)
+    corpus = open_corpus(src, tgt, "north", "south", held_out=0)
+    sampler([corpus], 4, links="hmm", work=tmp_path)
+    (place,) = tmp_path.iterdir()
+    linked = [int(link.split("-")[0]) for link in place.read_text("utf-8").splitlines()[-1].split()]
+    assert len(src[-1].split()) > 200
+    assert max(linked) < 96
+    assert len(linked) > 10

@@ -264,7 +264,9 @@ class Sampler:
     def _link_words(self, corpus: Corpus, work: Path | None, progress: Progress) -> list[WordLinks]:
         """Links of each row, computed once and saved in the run's folder."""
         model = self._settings.links
-        key = run_key(model, self._settings.segmenter, corpus.digest, digest_of_array(corpus.rows))
+        # The encoder cuts sentences to this many tokens: later words have no vectors, and the models refuse long lines.
+        most = self._settings.max_length
+        key = run_key(model, self._settings.segmenter, most, corpus.digest, digest_of_array(corpus.rows))
         place = None if work is None else work / f"links-{corpus.name}-{key}.pharaoh"
         if place is not None and place.exists():
             known = read_links(place, base=0)
@@ -276,7 +278,7 @@ class Sampler:
                 )
             return known
         sides = [
-            [self._split[lang](lines[int(row)]) for row in corpus.rows]
+            [self._split[lang](lines[int(row)])[:most] for row in corpus.rows]
             for lines, lang in ((corpus.src, corpus.src_lang), (corpus.tgt, corpus.tgt_lang))
         ]
         # The models need words on both sides; a segmenter that drops punctuation may leave none.
