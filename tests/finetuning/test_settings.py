@@ -50,7 +50,7 @@ def test_a_recipe_is_read(recipe):
     assert (made.encoder, made.output, made.target) == ("my-model", Path("out"), "south")
     assert (made.held_out, made.limit) == (None, 500)
     assert made.parallel == {"north": "north.txt,south.txt"}
-    assert made.settings == TrainingSettings(batch=16, learning_rate=1e-4, freeze="embeddings")
+    assert made.settings == TrainingSettings(batch=16, learning_rate=1e-4, freeze="embeddings", choose="last")
 
 
 def test_objectives_have_settings_of_their_own(recipe):
@@ -149,3 +149,25 @@ def test_presets_may_bring_settings(monkeypatch, recipe):
     made = recipe(RECIPE)
     assert (made.settings.batch, made.settings.epochs) == (16, 2.0)
     assert preset_settings("wordot")[1] == {"batch": 3, "epochs": 2.0}
+
+
+def test_an_objective_of_a_preset_takes_settings_of_the_users_own(recipe):
+    made = recipe(RECIPE, {"adjust": {"word_ot": {"span": "sentence", "blur": 0.1}, "anchor": {"weight": 3}}})
+    transport, anchor = made.objectives
+    assert (transport.span, transport.blur) == ("sentence", 0.1)
+    assert (anchor.weight, anchor.reduction) == (3, "sum")
+    for change, message in (
+        ({"l2": {"pooling": "last"}}, "unknown objective of this run 'l2'"),
+        ({"word_ot": {"spam": 1}}, "did you mean 'span'"),
+        ({"word_ot": {"span": "line"}}, "span"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            recipe(RECIPE, {"adjust": change})
+
+
+def test_the_papers_presets_sum_where_the_papers_do_and_keep_the_last_weights():
+    for name in ("wordot", "subot", "l2"):
+        objectives, training = preset_settings(name)
+        assert objectives[-1].reduction == "sum"
+        assert training == {"choose": "last"}
+    assert preset_settings("l2")[0][0].reduction == "sum"

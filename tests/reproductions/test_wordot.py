@@ -123,7 +123,7 @@ def test_what_is_compared():
     assert ("WordOT", 100) in names
     assert len(names) == len(set(names)) == 8
     settings = {one.name: one.settings for one in variants(1000, [])}
-    mixed = settings.pop("WordOT, one transport a batch, languages mixed")
+    mixed = settings.pop("WordOT, languages mixed")
     assert all(one == settings["best"] for one in settings.values())
     assert mixed == {**settings["best"], "mixed": True}
 

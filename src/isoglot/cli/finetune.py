@@ -105,6 +105,7 @@ def finetune(
     precision=no (bf16, fp16), clip=1, blocks=64 and block_length=128 (of monolingual text in a step), words=1024 (with
     static vectors in a step), new_head=no, links=hmm, mixed=no, upsample=yes, evaluate_every=0 and checkpoint_every=0
     (steps; 0: ten times a run), patience=0, choose=semantic (mlm, last), explode=100. Presets change some of them.
+    OBJECTIVE.KEY=VALUE sets an objective's own: word_ot.span=sentence, anchor.weight=0.5.
 
     --preset teach teaches languages that the encoder does not know: their words get pieces of their own in its
     vocabulary (pieces.most=64000), whose vectors start at those of the pivot's words that stand in the same lines
@@ -129,16 +130,17 @@ def finetune(
     """
     from isoglot.assignments import read_literals, setting_types, split_groups
     from isoglot.errors import locating
-    from isoglot.finetuning import TrainingSettings, read_recipe, recipe_of
+    from isoglot.finetuning import TrainingSettings, objectives as known_objectives, read_recipe, recipe_of
 
     as_text = [name for name, kind in setting_types(TrainingSettings).items() if kind == "str"]
     refuse_doubled(context, settings or [])
     if any(one.partition("=")[0].strip() == "steps" for one in settings or []):
         refuse(context, "with --set steps", "epochs")
     with locating("--set"):
-        groups = split_groups(settings or [], ["new", "pieces"])
+        groups = split_groups(settings or [], ["new", "pieces", *known_objectives()])
         training, new = read_literals(groups[""], as_text=as_text), read_literals(groups["new"])
         pieces = read_literals(groups["pieces"])
+        adjust = {name: read_literals(groups[name]) for name in known_objectives() if groups[name]}
     given = _given(
         encoder=encoder,
         preset=preset,
@@ -154,6 +156,7 @@ def finetune(
         teacher=teacher,
         fresh=new,
         pieces=pieces,
+        adjust=adjust,
         training=training | _given(epochs=epochs, seed=seed),
     )
     whole = recipe_of(given, "the command") if recipe is None else read_recipe(recipe, given)

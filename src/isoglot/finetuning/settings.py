@@ -13,7 +13,7 @@ from isoglot.assignments import check_known
 from isoglot.errors import ConfigError, FormatError, InputError, locating
 from isoglot.finetuning.new_encoder import FreshEncoder
 from isoglot.finetuning.new_pieces import NewPieces
-from isoglot.finetuning.objectives.base import PRESETS, Objective, parse_recipe, preset, recipe_name
+from isoglot.finetuning.objectives.base import PRESETS, Objective, adjusted, parse_recipe, preset, recipe_name
 from isoglot.opening import read_small
 from isoglot.settings import Limits, check_settings
 from isoglot.suggest import unknown
@@ -32,8 +32,10 @@ _LIMITS: Limits = {
     "choose": ("semantic", "mlm", "last"),
     "links": tuple(MODELS),
 }
-#: Settings of training that a preset brings with it; a paper's presets are run as the papers have it, by the defaults.
+#: Settings of training that a preset brings with it; a paper's presets are run as the papers have it, by the defaults
+#: and with the last weights.
 PRESET_TRAINING: dict[str, dict[str, Any]] = {
+    **{name: {"choose": "last"} for name in ("wordot", "subot", "l2")},
     "best": {"learning_rate": 5e-4, "accumulation": 1},
     # Rates are in units of the spread of the old pieces' vectors, see `GrownEmbedding`.
     "teach": {"learning_rate": 0.05, "batch": 128, "accumulation": 1, "freeze": "old"},
@@ -203,7 +205,7 @@ class Recipe:
 def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
     """A recipe from plain data: the content of a file, or of `Recipe.record`."""
     names = ("preset", "encoder", "teacher", "output", "target", "held_out", "limit", *TABLES)
-    names += ("objectives", "training", "fresh", "pieces")
+    names += ("objectives", "adjust", "training", "fresh", "pieces")
     for key in content:
         if key not in names:
             raise unknown("entry", key, names, where=where)
@@ -238,6 +240,7 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
         objectives = tuple(parse_recipe(content["objectives"]))
     else:
         raise ConfigError("objectives must be a string or a table", where=where, remedy='try "word_ot + 0.5*anchor"')
+    objectives = _adjusted(objectives, content.get("adjust", {}), where)
     return Recipe(
         encoder=content.get("encoder", ""),
         output=Path(output).expanduser(),
@@ -251,6 +254,17 @@ def recipe_of(content: Mapping[str, Any], where: str) -> Recipe:
         teacher=str(content.get("teacher") or ""),
         **tables,
     )
+
+
+def _adjusted(
+    given: tuple[Objective, ...], changes: Mapping[str, Mapping[str, Any]], where: str
+) -> tuple[Objective, ...]:
+    """Objectives, some with settings of the user's own: {"word_ot": {"span": "sentence"}}."""
+    names = [one.objective.name for one in given]
+    for name in changes:
+        if name not in names:
+            raise unknown("objective of this run", name, names, where=where)
+    return tuple(adjusted(one, changes.get(one.objective.name, {})) for one in given)
 
 
 def _table(content: Mapping[str, Any], key: str, where: str) -> dict[str, str]:

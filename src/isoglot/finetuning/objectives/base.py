@@ -33,14 +33,18 @@ PRESETS: dict[str, Any] = {
     "best": "sentence_contrastive + 0.1*anchor",
     # Only new pieces learn (see PRESET_TRAINING), so the target language cannot move.
     "teach": {"teacher": {"keep": 0.0}},
-    "wordot": "word_ot + 1.0*anchor",
-    "subot": "subword_ot + 1.0*anchor",
-    "l2": "l2 + 1.0*anchor",
+    # The papers': one transport a batch, what is summed there is summed here, see also PRESET_TRAINING.
+    "wordot": {"word_ot": {"span": "batch"}, "anchor": {"reduction": "sum"}},
+    "subot": {"subword_ot": {"span": "batch"}, "anchor": {"reduction": "sum"}},
+    "l2": {"l2": {"reduction": "sum"}, "anchor": {"reduction": "sum"}},
     "mlm": "mlm",
     "mini-mlm": "mlm",
     "static-dcca": "mlm + static_dcca",
     "static-mse": "mlm + static_mse",
 }
+
+#: How an objective adds up what it finds in a batch: as a mean over items, or as they are.
+REDUCTIONS = ("mean", "sum")
 
 #: What an objective may ask of a batch -> what the trainer has to put into it.
 NEEDS = {
@@ -249,6 +253,21 @@ def preset(name: str) -> list[Objective]:
     ['word_ot', 'anchor']
     """
     return parse_recipe(choose("preset", name, PRESETS))
+
+
+def items(reduction: str, count: int) -> int:
+    """What to divide by: the number of items for "mean"; for "sum" the batch is one item, as a transport of it is.
+
+    >>> items("mean", 30), items("sum", 30), items("sum", 0)
+    (30, 1, 0)
+    """
+    return min(count, 1) if reduction == "sum" else count
+
+
+def adjusted(one: Objective, settings: Mapping[str, Any]) -> Objective:
+    """An objective with some of its settings changed."""
+    own = {field.name: getattr(one, field.name) for field in dataclasses.fields(one)}
+    return objective(recipe_name(one), {**own, **settings})
 
 
 def _terms(recipe: str) -> list[tuple[str, float]]:

@@ -6,7 +6,7 @@ import dataclasses
 from typing import TYPE_CHECKING, ClassVar
 
 from isoglot.encoders import POOLINGS
-from isoglot.finetuning.objectives.base import EncodedBatch, Objective, ObjectiveInfo
+from isoglot.finetuning.objectives.base import REDUCTIONS, EncodedBatch, Objective, ObjectiveInfo, items
 from isoglot.settings import Limits
 
 if TYPE_CHECKING:
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 class L2(Objective):
     """The mean over links of |x - y|^2, x and y the vectors of the linked words.
 
-    Cao et al. sum over all links of the corpus; a mean does not depend on how many a batch has.
-
     Args:
         pooling: the vector of a word's "last" token, its "first" token, or the "mean" of all its tokens.
+        reduction: "mean", which does not depend on how many links a batch has, or "sum" over each batch (Cao et al.).
 
     >>> L2(pooling="frist")
     Traceback (most recent call last):
@@ -29,8 +28,9 @@ class L2(Objective):
     """
 
     pooling: str = "last"
+    reduction: str = "mean"
 
-    limits: ClassVar[Limits] = {"pooling": POOLINGS}
+    limits: ClassVar[Limits] = {"pooling": POOLINGS, "reduction": REDUCTIONS}
     objective = ObjectiveInfo(
         name="l2",
         summary="pull linked words together",
@@ -40,4 +40,4 @@ class L2(Objective):
 
     def total(self, batch: EncodedBatch) -> tuple[Tensor, int]:
         X, Y = batch.linked_words(self.pooling)
-        return (X - Y).square().sum(), len(X)
+        return (X - Y).square().sum(), items(self.reduction, len(X))

@@ -2,8 +2,8 @@
 
 It needs no word links, as the transport finds them, many to many. Eq. 2 of the paper has a minus before the divergence,
 but the divergence is minimised. The text says that costs are Euclidean distances; geomloss, the software used, takes
-half their squares by default, and so do we. Each sentence pair has its own transport. Settings give variants: transport
-that leaves words behind, that preserves distances within sentences, or of all words of a batch together.
+half their squares by default, and so do we. Each sentence pair has its own transport unless settings say otherwise: the
+preset `wordot` has one for all words of a batch. Other variants leave words behind, or preserve distances in sentences.
 """
 
 from __future__ import annotations
@@ -38,9 +38,8 @@ class TransportObjective(Objective):
         cost, blur, scaling, reach, debias, iterations: see `TransportSettings`.
         structure: weight of changed distances within sentences in the cost, from 0 to 1; the rest is for carrying
             words, see `gromov_divergence`. Cannot be combined with `reach`.
-        span: "sentence", or "batch" for one transport of all words of the batch, across sentences. The batch is then
-            one item. For comparison only (Alqahtani et al. 2021, Appendix E: mixed against independent transports);
-            memory is quadratic in the words of the batch.
+        span: "sentence", or "batch" for one transport of all words of the batch, across sentences, the likelier reading
+            of Alqahtani et al. 2021. The batch is then one item; memory is quadratic in its words.
     """
 
     cost: str = "half-squared"

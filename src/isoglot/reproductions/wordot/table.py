@@ -107,14 +107,14 @@ class FinetuneRow:
 
 def variants(lines: int, curve: Sequence[int]) -> list[Variant]:
     """What the table compares: recipes on `lines` lines of each language, then two of them over numbers of lines."""
-    batch = {"word_ot": {"span": "batch"}, "anchor": 1.0}
+    alone = {"word_ot": {"span": "sentence"}, "anchor": 1.0}
     found = [
         Variant("best", PRESETS["best"], lines),
         Variant("WordOT", PRESETS["wordot"], lines),
         Variant("SubOT", PRESETS["subot"], lines),
         Variant("L2", PRESETS["l2"], lines),
-        Variant("WordOT, one transport a batch, languages apart", batch, lines),
-        Variant("WordOT, one transport a batch, languages mixed", batch, lines, {**TRAINING, "mixed": True}),
+        Variant("WordOT, languages mixed", PRESETS["wordot"], lines, {**TRAINING, "mixed": True}),
+        Variant("WordOT, one transport a sentence, mean drift", alone, lines),
     ]
     for size in curve:
         if size != lines:
