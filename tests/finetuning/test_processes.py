@@ -120,7 +120,7 @@ def judge(encoder):
     return next(figures)
 
 
-train("early", "word_ot", {"evaluate_every": 1, "patience": 2}, ["north"], evaluate=judge)
+train("early", "word_ot", {"evaluate_every": 1, "patience": 2, "choose": "semantic"}, ["north"], evaluate=judge)
 
 sys.argv = ["isoglot", "encoder", "finetune", str(folder / "recipe.toml")]
 runpy.run_module("isoglot", run_name="__main__")

@@ -291,25 +291,27 @@ def test_batches_may_mix_languages(trainer, part, tmp_path):
 class Judge:
     """Gives the encoder made-up figures, and remembers its weights."""
 
-    def __init__(self, values):
+    def __init__(self, values, name="semantic"):
         self.values = list(values)
+        self.name = name
         self.seen = []
 
     def __call__(self, encoder):
         self.seen.append(weights(encoder))
-        return {"semantic": self.values[len(self.seen) - 1]}
+        return {self.name: self.values[len(self.seen) - 1]}
 
 
 def test_the_best_weights_are_kept_and_waiting_ends(trainer, tmp_path):
     judge, told = Judge([0.1, 0.3, 0.6, 0.5, 0.6, 0.9]), []
-    made = trainer("word_ot", tmp_path, evaluate=judge, evaluate_every=1, patience=2, steps=9, tell=told.append)
+    watched = {"evaluate_every": 1, "patience": 2, "steps": 9, "choose": "semantic"}
+    made = trainer("word_ot", tmp_path, evaluate=judge, tell=told.append, **watched)
     outcome = made.run()
     assert (outcome.steps, outcome.chosen, outcome.early) == (4, 2, True)
     assert (outcome.before, outcome.after) == ({"semantic": 0.1}, {"semantic": 0.6})
     assert same(weights(made.encoder), judge.seen[2])
     assert told == ["no improvement in 2 evaluations: stopping after step 4 of 9"]
     # A run that has come to its end is there to be had again, without a step.
-    again = trainer("word_ot", tmp_path, evaluate=Judge([]), evaluate_every=1, patience=2, steps=9)
+    again = trainer("word_ot", tmp_path, evaluate=Judge([]), **watched)
     repeated = again.run()
     assert (repeated.steps, repeated.chosen, repeated.early) == (4, 2, True)
     assert same(weights(again.encoder), judge.seen[2])
@@ -323,6 +325,25 @@ def test_the_last_weights_may_be_chosen(trainer, tmp_path):
     assert outcome.after == {"semantic": 0.5}
     assert same(weights(made.encoder), judge.seen[2])
     assert not same(weights(made.encoder), judge.seen[1])
+
+
+def test_weights_are_chosen_by_what_held_out_lines_find_and_harm_is_told(trainer, tmp_path):
+    judge, told = Judge([]), []
+    figures = [(0.5, 0.1, 1.0), (0.4, 0.9, 0.9), (0.7, 0.2, 0.5), (0.7, 0.3, 0.4), (0.6, 0.8, 0.4)]
+    judge.values = [dict(zip(("retrieval", "semantic", "spread"), one, strict=True)) for one in figures]
+    judge.name = "all"
+    evaluate = lambda encoder: judge(encoder)["all"]  # noqa: E731
+    outcome = trainer("word_ot", tmp_path, evaluate=evaluate, evaluate_every=1, steps=4, tell=told.append).run()
+    assert outcome.chosen == 3  # ties are broken by the criterion
+    assert told == [
+        "step 1: fewer held-out translations are found than before training (0.400 instead of 0.500)",
+        "step 2: vectors draw together (spread 0.50 of what it was): the anchor is too weak or the rate too high",
+    ]
+
+
+def test_without_held_out_translations_the_last_weights_are_kept(trainer, tmp_path):
+    outcome = trainer("word_ot", tmp_path, evaluate=Judge([0.1, 0.9, 0.2]), evaluate_every=2, steps=4).run()
+    assert outcome.chosen == 4
 
 
 def test_figures_stand_in_the_log(trainer, tmp_path):

@@ -89,7 +89,7 @@ def test_a_run_with_other_settings_is_refused_and_may_still_go_on(recipe, text_f
     kept = (tmp_path / "out" / "training" / "recipe.json").read_text()
     with pytest.raises(InputError, match=r"holds a run with another batch \(8, now 4\)"):
         fine_tune(prepare(recipe({"batch": 4}), device="cpu"))
-    with pytest.raises(InputError, match=r"holds a run with another objective \(word_ot, mlm\)"):
+    with pytest.raises(InputError, match=r"holds a run with another objective \(word_ot, anchor, mlm\)"):
         fine_tune(prepare(recipe(objectives="anchor + mlm"), device="cpu"))
     changed = tmp_path / "changed.txt"
     changed.write_text("\n".join(["another line", *lines[0][1:]]), "utf-8")

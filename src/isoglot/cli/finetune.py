@@ -95,8 +95,8 @@ def finetune(
     """Train an encoder on parallel text, or towards static vectors, so that its languages align.
 
     Each step takes equally many sentences of every language. The last lines of each text (by default a tenth, at most
-    300) are held out: during training the command searches for translations among them, and keeps the weights that are
-    best by the semantic criterion. The folder loads in transformers and in sentence-transformers. A run that was
+    300) are held out: during training the command searches for translations among them, and keeps the weights that
+    find most of them. The folder loads in transformers and in sentence-transformers. A run that was
     stopped resumes with `isoglot encoder resume FOLDER`, or when the same command is given again.
 
     Settings for --set: batch=24 (sentence pairs of each language in a batch), accumulation=2 (batches in a step),
@@ -104,8 +104,8 @@ def finetune(
     max_length=128, layer=-1 (the one that is trained), dropout=no, freeze= (embeddings,0-3), lora=0 (rank of adapters),
     precision=no (bf16, fp16), clip=1, blocks=64 and block_length=128 (of monolingual text in a step), words=1024 (with
     static vectors in a step), new_head=no, links=hmm, mixed=no, upsample=yes, evaluate_every=0 and checkpoint_every=0
-    (steps; 0: ten times a run), patience=0, choose=semantic (mlm, last), explode=100. Presets change some of them.
-    OBJECTIVE.KEY=VALUE sets an objective's own: word_ot.span=sentence, anchor.weight=0.5.
+    (steps; 0: ten times a run), patience=0, choose=retrieval (semantic, mlm, last), explode=100. Presets change some of
+    them. OBJECTIVE.KEY=VALUE sets an objective's own: word_ot.span=sentence, anchor.weight=0.5.
 
     --preset teach teaches languages that the encoder does not know: their words get pieces of their own in its
     vocabulary (pieces.most=64000), whose vectors start at those of the pivot's words that stand in the same lines

@@ -84,11 +84,17 @@ class BestWeights:
             raise FormatError("is damaged (its checksum differs)", where=str(self._place), remedy=remedy)
         put_weights(self._network, weights, self._place.parent)
 
-    def _merit(self, figures: Mapping[str, float]) -> float:
-        """What weights are chosen by: the criterion, or without translations how well masked tokens are guessed."""
+    def keeps_last(self, state: RunState) -> bool:
+        """Whether the last weights are the ones to keep, whatever was measured."""
+        choose = self._settings.choose
+        return state.best is None or choose == "last" or (choose == "retrieval" and choose not in state.latest)
+
+    def _merit(self, figures: Mapping[str, float]) -> tuple[float, ...]:
+        """What weights are chosen by: a figure on translations, or without them how well masked tokens are guessed."""
         if self._settings.choose == "mlm" or "semantic" not in figures:
-            return -figures.get("mlm", math.inf)
-        return figures["semantic"]
+            return (-figures.get("mlm", math.inf),)
+        # Few lines make many ties in retrieval.
+        return (figures.get(self._settings.choose, figures["semantic"]), figures["semantic"])
 
     def _masked_losses(self) -> dict[str, float]:
         """Mean loss on masked tokens of held-out text, overall and by language; masks are always the same."""

@@ -25,6 +25,33 @@ REMEMBERED, _ENOUGH = 50, 10
 _IDENTITY = "run.json"
 
 
+#: A warning is due below these shares of what a figure was before training. A tenth less variance is no harm; retrieval
+#: of a few hundred lines moves by a hundredth by chance.
+_ALARMING = {"spread": 0.7, "retrieval": 0.95}
+_ALARMS = {
+    "spread": "vectors draw together (spread {now:.2f} of what it was): the anchor is too weak or the rate too high",
+    "retrieval": "fewer held-out translations are found than before training ({now:.3f} instead of {before:.3f})",
+}
+
+
+class Alarm:
+    """Warns of harm that an evaluation shows, of each kind once while it lasts."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def lines(self, before: Mapping[str, float], now: Mapping[str, float]) -> list[str]:
+        """What to tell the user."""
+        harmed = {
+            name
+            for name, share in _ALARMING.items()
+            if name in now and now[name] < share * (1.0 if name == "spread" else before.get(name, 0.0))
+        }
+        new = [name for name in _ALARMS if name in harmed - self._told]
+        self._told = harmed
+        return [_ALARMS[name].format(now=now[name], before=before.get(name, 0.0)) for name in new]
+
+
 @dataclasses.dataclass(frozen=True)
 class StepRecord:
     """What a step did, for the log and for progress display.

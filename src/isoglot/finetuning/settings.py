@@ -29,7 +29,7 @@ _LIMITS: Limits = {
     "explode": "(1, inf)",
     "schedule": ("linear", "constant"),
     "precision": ("no", "bf16", "fp16"),
-    "choose": ("semantic", "mlm", "last"),
+    "choose": ("retrieval", "semantic", "mlm", "last"),
     "links": tuple(MODELS),
 }
 #: Settings of training that a preset brings with it; a paper's presets are run as the papers have it, by the defaults
@@ -90,7 +90,8 @@ class TrainingSettings:
         upsample: restart small corpora until the largest is finished; otherwise they pause until the next epoch.
         evaluate_every, checkpoint_every: in steps; 0 for ten times per run.
         patience: stop after this many evaluations without improvement; 0 for never.
-        choose: which weights to keep: "semantic" (best by that criterion; as "mlm" without parallel text), "mlm" (best
+        choose: which weights to keep: "retrieval" (best at finding translations of held-out lines; the last ones if no
+            parallel text is held out), "semantic" (best by that criterion; as "mlm" without parallel text), "mlm" (best
             at guessing masked tokens of held-out text) or "last".
         explode: stop the run if a loss exceeds this many times the median of recent ones.
     """
@@ -120,7 +121,7 @@ class TrainingSettings:
     evaluate_every: int = 0
     checkpoint_every: int = 0
     patience: int = 0
-    choose: str = "semantic"
+    choose: str = "retrieval"
     explode: float = 100.0
     seed: int = 0
 

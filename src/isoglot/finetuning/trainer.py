@@ -25,6 +25,7 @@ from isoglot.finetuning.objectives.base import Objective, recipe_name
 from isoglot.finetuning.parallel_text import Corpus
 from isoglot.finetuning.run_log import (
     REMEMBERED,
+    Alarm,
     Guard,
     StepRecord,
     Stopped,
@@ -146,6 +147,7 @@ class Trainer:
         tenth = max(1, self.steps // 10)
         self._every = {"evaluate": settings.evaluate_every or tenth, "checkpoint": settings.checkpoint_every or tenth}
         self._guard = Guard(folder, settings.explode, self.main)
+        self._alarm = Alarm()
         self._optimiser: Any = None
         self._wrapped: Any = None
 
@@ -181,6 +183,8 @@ class Trainer:
                     if self._best.judge(state):
                         reason = f"no improvement in {state.waited} evaluations"
                         self._tell(f"{reason}: stopping after step {state.step:,} of {self.steps:,}")
+                    for line in self._alarm.lines(state.before, state.latest):
+                        self._tell(f"step {state.step:,}: {line}")
                     record = dataclasses.replace(record, evaluation=state.latest or None)
                 self._note(record)
                 stop = self._any(bool(interrupted))
@@ -192,7 +196,7 @@ class Trainer:
                         where=str(self.folder),
                         remedy="run it again to resume",
                     )
-        best = None if self.settings.choose == "last" else state.best
+        best = None if self._best.keeps_last(state) else state.best
         if best is not None and best.step != state.step:
             self._best.put_back(best)
         self.network.merge_adapters()
