@@ -89,6 +89,7 @@ def test_a_dry_run_writes_nothing(run, tmp_path):
         (("-e", "one", "--train", "de=de.tsv"), {}, "--train has several languages: de, en"),
         (("-e", "one", "--set", "epochs=0"), {}, "epochs"),
         (("-e", "one", "--set", "hiden=3"), {}, "a head has no setting 'hiden'; did you mean 'hidden'"),
+        (("-e", "one", "--set", "train=lora"), {}, "--set: train is now called weights; give weights=lora"),
         (("-e", "one"), {"task": "ner"}, r"en\.tsv:1: 'DET' is no label of names"),
         (("-e", "one"), {"task": "nli"}, r"en\.tsv:1: 2 columns, not 3"),
         (("-e", "one"), {"task": "qa"}, r"en\.tsv: not JSON"),

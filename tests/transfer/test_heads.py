@@ -23,10 +23,10 @@ HEADS = {
     "bilstm-crf": ("ner", dataclasses.replace(SMALL, tagger="bilstm-crf", learning_rate=5e-3, epochs=3), 0.75),
     "pairs": ("nli", SMALL, 0.85),
     "spans": ("qa", SMALL, 0.85),
-    "tags, all weights": ("pos", dataclasses.replace(SMALL, train="all", learning_rate=1e-3, epochs=3), 0.85),
-    "tags, lora": ("pos", dataclasses.replace(SMALL, train="lora", learning_rate=5e-3, epochs=3), 0.85),
-    "pairs, all weights": ("nli", dataclasses.replace(SMALL, train="all", learning_rate=2e-3, epochs=2), 0.6),
-    "spans, all weights": ("qa", dataclasses.replace(SMALL, train="all", learning_rate=2e-3, epochs=12), 0.4),
+    "tags, all weights": ("pos", dataclasses.replace(SMALL, weights="all", learning_rate=1e-3, epochs=3), 0.85),
+    "tags, lora": ("pos", dataclasses.replace(SMALL, weights="lora", learning_rate=5e-3, epochs=3), 0.85),
+    "pairs, all weights": ("nli", dataclasses.replace(SMALL, weights="all", learning_rate=2e-3, epochs=2), 0.6),
+    "spans, all weights": ("qa", dataclasses.replace(SMALL, weights="all", learning_rate=2e-3, epochs=12), 0.4),
 }
 
 
@@ -140,8 +140,8 @@ def test_bad_examples_are_one_line(tiny, train, message):
 
 
 def test_what_cannot_be_trained_is_one_line(tiny, aligned, planted):
-    learning = HeadSettings(train="all")
-    with pytest.raises(ConfigError, match="an aligned encoder cannot be trained; set `train` to frozen"):
+    learning = HeadSettings(weights="all")
+    with pytest.raises(ConfigError, match="an aligned encoder cannot be trained; set `weights` to frozen"):
         fit("pos", aligned, planted, learning)
     with pytest.raises(ConfigError, match="static vectors cannot be trained"):
         fit("pos", Space("north", ["a"], np.ones((1, 2), np.float32)), planted, learning)
@@ -153,7 +153,7 @@ def test_what_cannot_be_trained_is_one_line(tiny, aligned, planted):
         fit_head("nre", tiny, [LabelledSentence(["a"], ["X"])], [LabelledSentence(["a"], ["X"])], scorer("ner"))
 
 
-@pytest.mark.parametrize("settings", [{"train": "some"}, {"epochs": 0}, {"window": 20, "overlap": 20}, {"hidden": -1}])
+@pytest.mark.parametrize("settings", [{"weights": "x"}, {"epochs": 0}, {"window": 20, "overlap": 20}, {"hidden": -1}])
 def test_settings_are_checked(settings):
     with pytest.raises(ConfigError):
         HeadSettings(**settings)

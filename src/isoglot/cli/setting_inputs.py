@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import typer
@@ -14,16 +14,25 @@ from isoglot.errors import ConfigError, locating
 
 
 def read_fields(
-    context: typer.Context, kind: type[Any], texts: Iterable[str], owner: str, *, leave_out: Collection[str] = ()
+    context: typer.Context,
+    kind: type[Any],
+    texts: Iterable[str],
+    owner: str,
+    *,
+    leave_out: Collection[str] = (),
+    renamed: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """The settings by name, each read by the type of its field; several values are separated by commas.
 
-    Raises for a setting that has an option of its own, and for those that the command sets itself (`leave_out`).
+    Raises for a setting that has an option of its own, for those that the command sets itself (`leave_out`), and for
+    those that have another name now (`renamed`, old to new).
     """
     types = {name: type_ for name, type_ in setting_types(kind).items() if name not in leave_out}
     with locating("--set"):
         values = split_assignments(texts)
         for key, text in values.items():
+            if renamed and key in renamed:
+                raise ConfigError(f"{key} is now called {renamed[key]}", remedy=f"give {renamed[key]}={text}")
             for parameter in context.command.params:
                 if parameter.name == key:
                     raise ConfigError(

@@ -36,7 +36,7 @@ _ALL = """
     confusions and the worst errors. -e NAME=ENCODER gives an encoder its name in the table; --test LANG= lists a
     language as not tested.
 
-    Settings for --set: train=frozen (only the head learns; or lora, all), {settings}batch=32, epochs=20, patience=3
+    Settings for --set: weights=frozen (only the head learns; or lora, all), {settings}batch=32, epochs=20, patience=3
     (stop after so many epochs without gain on --dev), hidden=256 (of the head), dropout=0.2, learning_rate=none (by
     what is trained: 1e-3, 5e-4, 3e-5), rank=8 (lora), limit=0 (train on so many examples, drawn at random), layer= and
     pooling= (of the encoder), max_length=256 (tokens).
@@ -71,7 +71,7 @@ def _command(task: str, what: str, settings: str, ending: str) -> Callable[..., 
         from isoglot.errors import ConfigError
         from isoglot.transfer import QUICK, HeadSettings, gather_examples
 
-        how = HeadSettings(**read_fields(context, HeadSettings, settings or [], "a head"))
+        how = HeadSettings(**read_fields(context, HeadSettings, settings or [], "a head", renamed={"train": "weights"}))
         encoders = _named(encoder)
         files = [language_file(one) for one in training]
         languages = sorted({lang for lang, _ in files})

@@ -59,7 +59,7 @@ def estimate_transfer(
         for one in all_sources(sources):
             check_source(one, settings)
     random = np.random.default_rng(0)
-    size = max(_BATCHES * settings.batch, _FROZEN if settings.train == "frozen" else 0)
+    size = max(_BATCHES * settings.batch, _FROZEN if settings.weights == "frozen" else 0)
     train, dev = (
         [side[number] for number in random.permutation(len(side))[:size].tolist()] for side in (data.train, data.dev)
     )
@@ -77,7 +77,7 @@ def estimate_transfer(
         steps = math.ceil(len(data.train) / settings.batch)
         epoch = step * steps + scoring * len(data.dev) / len(dev)
         encoding = 0.0
-        if settings.train == "frozen":
+        if settings.weights == "frozen":
             encoding = max(timer.steps[0] - timer.began - step, 0.0) * examples / (len(train) + len(dev))
         estimates.append(TransferEstimate(name, examples, encoding, epoch * settings.epochs * runs * len(own)))
     return estimates

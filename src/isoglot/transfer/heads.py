@@ -49,14 +49,14 @@ def fit_head(
 
 def new_head(task: str, vectors: TextVectors, settings: HeadSettings, store: FeatureStore) -> Head:
     """A head that is not trained yet."""
-    if settings.train == "frozen":
+    if settings.weights == "frozen":
         from isoglot.transfer.frozen import PairHead, SpanHead, TagHead
 
         kinds: dict[str, Any] = {"nli": PairHead, "ner": TagHead, "pos": TagHead, "qa": SpanHead}
         frozen: Head = kinds[task](store, dataclasses.replace(settings, tagger=settings.tagger_of(task)))
         return frozen
     if not isinstance(vectors, EncoderVectors):
-        raise ConfigError("cannot be trained", where=vectors.name, remedy="set `train` to frozen")
+        raise ConfigError("cannot be trained", where=vectors.name, remedy="set `weights` to frozen")
     from isoglot.transfer.tuned import TunedPairHead, TunedSpanHead, TunedTagHead
 
     kinds = {"nli": TunedPairHead, "ner": TunedTagHead, "pos": TunedTagHead, "qa": TunedSpanHead}

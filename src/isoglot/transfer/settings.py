@@ -8,7 +8,7 @@ from isoglot.errors import ConfigError
 from isoglot.settings import Limits, check_settings
 
 _LIMITS: Limits = {
-    "train": ("frozen", "lora", "all"),
+    "weights": ("frozen", "lora", "all"),
     "tagger": ("auto", "words", "bilstm-crf"),
     **dict.fromkeys(("batch", "epochs", "lstm_layers", "rank", "n_best", "longest_answer"), "[1, inf)"),
     "window": "[8, inf)",
@@ -26,8 +26,8 @@ class HeadSettings:
     """Settings of all heads; each uses those that concern it.
 
     Args:
-        train: "frozen" (only the head learns, on vectors that are computed once), "lora" (low-rank adapters in the
-            encoder too) or "all" (all weights).
+        weights: those of the encoder that learn: "frozen" (none: the head learns on vectors that are computed
+            once), "lora" (low-rank adapters) or "all".
         tagger: of a frozen encoder: "words" (each word on its own), "bilstm-crf" (Wang et al. 2020), or "auto":
             the latter for names, as these have several words, the former for parts of speech.
         hidden: size of the head's hidden layer; 0 for a linear head. Of recurrent heads: states of both directions.
@@ -46,11 +46,11 @@ class HeadSettings:
         longest_answer: in words (frozen) or tokens.
         n_best: answers to keep for each question.
 
-    >>> HeadSettings(train="lora").rate
+    >>> HeadSettings(weights="lora").rate
     0.0005
     """
 
-    train: str = "frozen"
+    weights: str = "frozen"
     tagger: str = "auto"
     hidden: int = 256
     lstm_layers: int = 2
@@ -89,4 +89,4 @@ class HeadSettings:
     @property
     def rate(self) -> float:
         """The learning rate."""
-        return self.learning_rate or _RATES[self.train]
+        return self.learning_rate or _RATES[self.weights]

@@ -121,7 +121,7 @@ class TunedHead(Generic[E]):
             raise ConfigError(
                 f"transformers has no {self.auto} for {self._loaded.config.model_type}",
                 where=self._loaded.folder,
-                remedy="set `train` to frozen",
+                remedy="set `weights` to frozen",
             )
         if not self._tokenizer.is_fast:
             raise ConfigError("its tokenizer does not say where tokens stand", where=self._loaded.folder)
@@ -139,7 +139,7 @@ class TunedHead(Generic[E]):
                 folder, output_loading_info=True, ignore_mismatched_sizes=True, dtype="float32", **sizes
             )
         model.config.pad_token_id = self._tokenizer.pad_token_id
-        if self._settings.train == "lora":
+        if self._settings.weights == "lora":
             add_adapters(model.base_model, self._settings.rank)
             for name, weights in model.base_model.named_parameters():
                 weights.requires_grad_("lora_" in name)

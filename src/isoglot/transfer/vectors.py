@@ -199,10 +199,10 @@ def check_source(source: Source, settings: HeadSettings) -> None:
         if not static and not mapped:
             check_encoder(source)
             find_model(source)
-    if (static or mapped) and settings.train != "frozen":
+    if (static or mapped) and settings.weights != "frozen":
         what = f"{'static vectors' if static else 'an aligned encoder'} cannot be trained"
         where = str(source) if isinstance(source, str | Path) else None
-        raise ConfigError(what, where=where, remedy="set `train` to frozen")
+        raise ConfigError(what, where=where, remedy="set `weights` to frozen")
 
 
 def _is_space(source: str | Path) -> bool:
