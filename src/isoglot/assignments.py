@@ -158,6 +158,30 @@ def language_and_name(text: str) -> tuple[str, str]:
     return match[1], match[2]
 
 
+def places_by_language(text: str) -> dict[str, str]:
+    """The places of `en:one,de:two,*:third` by language; empty if the text is one place only.
+
+    A language has two characters or more, as one before a colon is a drive.
+
+    >>> places_by_language("en:one,de:D:\\\\two,more,*:org/third")
+    {'en': 'one', 'de': 'D:\\\\two,more', '*': 'org/third'}
+    >>> places_by_language("C:\\\\models,two")
+    {}
+    """
+    lang = r"(?:[\w.@-]{2,64}|\*):"
+    if not re.match(lang, text) or Path(text).exists():
+        return {}
+    places: dict[str, str] = {}
+    for part in re.split(rf",(?={lang})", text):
+        name, _, place = part.partition(":")
+        if name in places:
+            raise ConfigError(f"{name} is given twice", where=text, remedy="give one place for each language")
+        if not place:
+            raise ConfigError(f"{name} has no place", where=text, remedy=f"write {name}:PLACE")
+        places[name] = place
+    return places
+
+
 def language_file(text: str | Path) -> tuple[str, Path]:
     """Language and file of `fr=presse.txt`, or of a file whose name shows its language, such as `news.fr.txt`."""
     lang, equals, name = str(text).partition("=")

@@ -68,6 +68,16 @@ def test_json_alone_and_the_same_when_resumed(run, tmp_path):
     assert "fi is not tested" in again.stderr
 
 
+def test_an_encoder_for_each_language(run, tmp_path):
+    outcome = run("-e", "same=one", "-e", "own=en:one,*:two", "--json")
+    assert outcome.exit_code == 0, outcome.output
+    figures = json.loads(outcome.stdout)["figures"]
+    assert figures["own"]["en"] == figures["same"]["en"]
+    assert figures["own"]["de"] != figures["same"]["de"]
+    (one, two) = json.loads(run("-e", "same=one", "-e", "own=en:one,*:two", "--json", "--dry-run").stdout)
+    assert two["examples"] == one["examples"]
+
+
 def test_a_dry_run_writes_nothing(run, tmp_path):
     outcome = run("-e", "one", "--dry-run", "--json")
     assert outcome.exit_code == 0, outcome.output
@@ -83,6 +93,9 @@ def test_a_dry_run_writes_nothing(run, tmp_path):
         (("-e", "one", "-e", "one"), {}, "two encoders are called one"),
         (("-e", "a=one", "-e", "a=two"), {}, "--encoder: two encoders are called a; give each a name of its own"),
         (("-e", "missing/none"), {}, "missing/none"),
+        (("-e", "en:one,de:two"), {}, "encoders of several languages have no name; give them one: -e NAME=en:one,de:"),
+        (("-e", "own=en:one,en:two"), {}, "own: en:one,en:two: en is given twice; give one place for each language"),
+        (("-e", "own=en:one"), {}, r"own: has no encoder for de; give it one \(de:ENCODER\)"),
         (("-e", "one"), {"train": "en=none.tsv"}, "none.tsv: no such file"),
         (("-e", "one"), {"train": "two/sp.model"}, "cannot tell the language from the file name; add it: en="),
         (("-e", "one"), {"test": ("de=de.tsv", "de=en.tsv")}, "--test: de is given twice"),

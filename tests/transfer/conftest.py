@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from isoglot.aligners import Procrustes
 from isoglot.encoders import AlignedEncoder
@@ -62,3 +66,18 @@ def aligned(tiny, parallel, linked):
     """The tiny encoder with maps that were learned on linked words of sentences that are not tested."""
     X, Y = (tiny.words(side[:400]).vectors for side in (parallel.src, parallel.tgt))
     return AlignedEncoder(tiny, (Procrustes().fit(X, Y, linked),), LANGUAGES)
+
+
+@pytest.fixture(scope="session")
+def southern_folder(tiny_folder, parallel, tmp_path_factory):
+    """The tiny encoder, but words of the south have the embeddings of their translations, where both are one token."""
+    folder = tmp_path_factory.mktemp("southern") / "encoder"
+    shutil.copytree(tiny_folder, folder)
+    vocabulary = json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
+    weights = load_file(folder / "model.safetensors")
+    embeddings = weights["bert.embeddings.word_embeddings.weight"]
+    for north, south in parallel.lexicon.pairs:
+        if {north, south} <= vocabulary.keys():
+            embeddings[vocabulary[south]] = embeddings[vocabulary[north]]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder

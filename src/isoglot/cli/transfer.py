@@ -33,8 +33,9 @@ _ALL = """
     table has a row for each language, the means with and without the language of training, and the gap to it; * marks
     what differs from the first encoder (p < .05, by a paired test on the same examples). Vectors and finished runs are
     kept in the output folder: a killed comparison resumes. Beside them are transfer.json and report.html, with
-    confusions and the worst errors. -e NAME=ENCODER gives an encoder its name in the table; --test LANG= lists a
-    language as not tested.
+    confusions and the worst errors. -e NAME=ENCODER gives an encoder its name in the table; -e NAME=en:A,de:B has one
+    for each language (*:C for all others): the head learns on that of --train, and is tested on those of the other
+    languages. --test LANG= lists a language as not tested.
 
     Settings for --set: weights=frozen (only the head learns; or lora, all), {settings}batch=32, epochs=20, patience=3
     (stop after so many epochs without gain on --dev), hidden=256 (of the head), dropout=0.2, learning_rate=none (by
@@ -128,20 +129,25 @@ qa = _command(
 )
 
 
-def _named(encoders: Sequence[str]) -> dict[str, str]:
+def _named(encoders: Sequence[str]) -> dict[str, str | dict[str, str]]:
     """Encoders by their name in the table: what stands before `=`, or else the end of their path."""
-    from isoglot.assignments import language_and_name
-    from isoglot.errors import ConfigError
+    from isoglot.assignments import language_and_name, places_by_language
+    from isoglot.errors import ConfigError, locating
 
     given = [language_and_name(text) for text in encoders]
     ends = [Path(place).name for _, place in given]
-    named: dict[str, str] = {}
+    named: dict[str, str | dict[str, str]] = {}
     for (name, place), end in zip(given, ends, strict=True):
+        with locating(name or "--encoder"):
+            own = places_by_language(place)
+        if own and not name:
+            remedy = f"give them one: -e NAME={place}"
+            raise ConfigError("encoders of several languages have no name", where="--encoder", remedy=remedy)
         label = name or (end if ends.count(end) == 1 else place)
         if label in named:
             remedy = "give each a name of its own: -e NAME=ENCODER"
             raise ConfigError(f"two encoders are called {label}", where="--encoder", remedy=remedy)
-        named[label] = place
+        named[label] = own or place
     return named
 
 
@@ -160,7 +166,7 @@ def _tests(texts: Sequence[str]) -> dict[str, Path | None]:
 
 def _estimate(
     task: str,
-    encoders: dict[str, str],
+    encoders: dict[str, str | dict[str, str]],
     examples: Gathered,
     source: str,
     how: HeadSettings,
@@ -185,7 +191,7 @@ def _estimate(
 
 def _compare(
     task: str,
-    encoders: dict[str, str],
+    encoders: dict[str, str | dict[str, str]],
     examples: Gathered,
     source: str,
     how: HeadSettings,

@@ -12,10 +12,10 @@ import numpy as np
 from isoglot.progress import Progress, silent
 from isoglot.transfer.feature_store import FeatureStore
 from isoglot.transfer.heads import new_head
-from isoglot.transfer.protocol import Sources, TransferData, all_sources
+from isoglot.transfer.protocol import Sources, TransferData, all_sources, head_groups
 from isoglot.transfer.settings import HeadSettings
 from isoglot.transfer.training import TRAINING
-from isoglot.transfer.vectors import check_source, open_vectors
+from isoglot.transfer.vectors import check_source
 
 #: Batches that are tried, and at least how many examples where the encoder is frozen.
 _BATCHES = 4
@@ -67,10 +67,10 @@ def estimate_transfer(
     examples = len(data.train) + len(data.dev) + sum(map(len, data.tests.values()))
     estimates = []
     for name, sources in encoders.items():
-        own = all_sources(sources)
-        vectors = open_vectors(own[0], settings, progress=progress)
+        groups = list(head_groups(name, sources, data, settings, {}, progress))
+        vectors = groups[0][0]
         timer = _Timer(progress)
-        new_head(data.task, vectors, few, FeatureStore(vectors)).fit(
+        new_head(data.task, vectors, few, FeatureStore(vectors), data.source).fit(
             train, dev, data.source, data.score, 0, progress=timer
         )
         step, scoring = timer.seconds()
@@ -79,7 +79,7 @@ def estimate_transfer(
         encoding = 0.0
         if settings.weights == "frozen":
             encoding = max(timer.steps[0] - timer.began - step, 0.0) * examples / (len(train) + len(dev))
-        estimates.append(TransferEstimate(name, examples, encoding, epoch * settings.epochs * runs * len(own)))
+        estimates.append(TransferEstimate(name, examples, encoding, epoch * settings.epochs * runs * len(groups)))
     return estimates
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
-from isoglot.errors import ConfigError, InputError
+from isoglot.errors import ConfigError, InputError, ShapeError
 from isoglot.progress import Progress, silent, within
 from isoglot.spaces import IntVector
 from isoglot.text import LabelledSentence
@@ -62,7 +62,7 @@ class FrozenHead(Generic[E, R]):
         places = self._learnable(seen)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self._network = self._new_network(seen)
+            self._network = self._new_network(_sample(self._rows(seen)))
             self.fitting = train_network(
                 self._network,
                 len(places),
@@ -78,6 +78,10 @@ class FrozenHead(Generic[E, R]):
         import torch
 
         read = self._read(examples, lang, progress)
+        rows, known = self._rows(read), len(self._network.standardise.mean)
+        if len(rows) and rows.dim != known:
+            what = f"vectors of {lang} have {rows.dim} dimensions, those that the head learned from {known}"
+            raise ShapeError(what, where=self._store.vectors.name)
         with torch.inference_mode():
             return self._answers(read)
 
@@ -91,7 +95,11 @@ class FrozenHead(Generic[E, R]):
         """Numbers of what can be learned from."""
         raise NotImplementedError
 
-    def _new_network(self, read: R) -> Any:
+    def _rows(self, read: R) -> Rows:
+        """The vectors that the network reads."""
+        raise NotImplementedError
+
+    def _new_network(self, sample: Tensor) -> Any:
         raise NotImplementedError
 
     def _loss(self, read: R, numbers: Sequence[int]) -> Tensor:
@@ -128,11 +136,14 @@ class PairHead(FrozenHead[PairExample, _Pairs]):
     def _learnable(self, read: _Pairs) -> Sequence[int]:
         return range(len(read.labels))
 
-    def _new_network(self, read: _Pairs) -> Any:
+    def _rows(self, read: _Pairs) -> Rows:
+        return read.rows
+
+    def _new_network(self, sample: Tensor) -> Any:
         from isoglot.transfer.networks import PairClassifier
 
         settings = self._settings
-        return PairClassifier(_sample(read.rows), len(self.labels), hidden=settings.hidden, dropout=settings.dropout)
+        return PairClassifier(sample, len(self.labels), hidden=settings.hidden, dropout=settings.dropout)
 
     def _loss(self, read: _Pairs, numbers: Sequence[int]) -> Tensor:
         import torch
@@ -180,10 +191,13 @@ class TagHead(FrozenHead[LabelledSentence, _Tagged]):
     def _learnable(self, read: _Tagged) -> Sequence[int]:
         return [number for number, labels in enumerate(read.labels) if labels]
 
-    def _new_network(self, read: _Tagged) -> Any:
+    def _rows(self, read: _Tagged) -> Rows:
+        return read.words.rows
+
+    def _new_network(self, sample: Tensor) -> Any:
         from isoglot.transfer.networks import BilstmCrf, WordTagger
 
-        settings, sample = self._settings, _sample(read.words.rows)
+        settings = self._settings
         if settings.tagger == "words":
             return WordTagger(sample, len(self.labels), hidden=settings.hidden, dropout=settings.dropout)
         return BilstmCrf(
@@ -280,10 +294,13 @@ class SpanHead(FrozenHead[Question, _Questions]):
             raise InputError("no answer of the training set fits into a window", remedy="set a larger `window`")
         return places
 
-    def _new_network(self, read: _Questions) -> Any:
+    def _rows(self, read: _Questions) -> Rows:
+        return read.contexts.rows
+
+    def _new_network(self, sample: Tensor) -> Any:
         from isoglot.transfer.networks import SpanReader
 
-        return SpanReader(_sample(read.contexts.rows), hidden=_states(self._settings), dropout=self._settings.dropout)
+        return SpanReader(sample, hidden=_states(self._settings), dropout=self._settings.dropout)
 
     def _loss(self, read: _Questions, numbers: Sequence[int]) -> Tensor:
         import torch

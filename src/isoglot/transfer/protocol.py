@@ -18,6 +18,7 @@ import numpy as np
 from isoglot.errors import ConfigError, InputError, locating
 from isoglot.progress import Progress, silent
 from isoglot.resumable import digest, kept, run_key, timed, to_plain
+from isoglot.transfer.by_language import LanguageVectors
 from isoglot.transfer.examples import Example
 from isoglot.transfer.feature_store import FeatureStore
 from isoglot.transfer.head import Head, check_examples, check_labels, check_training
@@ -30,7 +31,7 @@ from isoglot.transfer.vectors import Source, TextVectors, check_source, open_vec
 
 #: Examples, or the file that they are in.
 Examples = str | Path | Sequence[Example]
-#: One encoder for all languages, or one for each, as aligned encoders have two languages only.
+#: One encoder for all languages, or one for each, see `run_transfer`.
 Sources = Source | Mapping[str, Source]
 
 
@@ -128,9 +129,11 @@ def run_transfer(
 
     Args:
         task: "nli", "ner", "pos" or "qa".
-        encoders: by the name that they have in the table; see `fit_head`. For encoders with a map for each of two
-            languages, a mapping from language to encoder; each then has a head of its own, that of the first is tested
-            on the language of training.
+        encoders: by the name that they have in the table; see `fit_head`. A mapping from language to encoder ("*" for
+            all languages not named): the head learns on that of `source` and is tested on that of each language, so
+            their vectors must mean the same. If it names neither `source` nor "*", its encoders must know `source`
+            too, as aligned encoders of two languages do; each then has a head of its own, and that of the first is
+            tested on `source`.
         train, dev, tests: files or examples; tests by language, None for a language without any.
         source: the language of `train` and `dev`.
         runs: heads of each encoder, with the seeds `seed`, `seed` + 1, ...
@@ -151,7 +154,7 @@ def run_transfer(
     done: list[KeptRun] = []
     not_tested = dict(data.not_tested)
     for name, sources in encoders.items():
-        for vectors, languages in _groups(name, sources, data, settings, not_tested, progress):
+        for vectors, languages in head_groups(name, sources, data, settings, not_tested, progress):
             job = _Job(name, vectors, data, settings, place, progress)
             done += [run for one in seeds for run in job.runs(languages, one)]
     tested = {lang: examples for lang, examples in data.tests.items() if lang not in not_tested}
@@ -201,7 +204,7 @@ class _Job:
     def _run(self, trained: list[Head], lang: str, seed: int) -> KeptRun:
         data = self._data
         if not trained:
-            head = new_head(data.task, self._vectors, self._settings, self._store)
+            head = new_head(data.task, self._vectors, self._settings, self._store, data.source)
             with locating(self._name):
                 head.fit(data.train, data.dev, data.source, data.score, seed, progress=self._progress)
             trained.append(head)
@@ -225,7 +228,7 @@ class _Job:
         return run_key(self._name, identities, data.key, lang, examples, dataclasses.asdict(self._settings), seed)
 
 
-def _groups(
+def head_groups(
     name: str,
     sources: Sources,
     data: TransferData,
@@ -233,23 +236,33 @@ def _groups(
     not_tested: dict[str, str],
     progress: Progress,
 ) -> Iterator[tuple[TextVectors, list[str]]]:
-    """An encoder's vectors, one source at a time, and the languages to test with each; notes those it does not know."""
-    own = sources if isinstance(sources, Mapping) else dict.fromkeys(data.tests, sources)
-    if not own:
+    """An encoder's vectors, those of one head at a time, and the languages to test with each; notes those it does not
+    know."""
+    if isinstance(sources, Mapping) and not sources:
         raise InputError("has no encoder for any language", where=name)
-    wanted = {lang: own.get(lang) for lang in data.tests}
-    if data.source in wanted:
-        wanted[data.source] = wanted[data.source] or next(iter(own.values()))
+    if isinstance(sources, Mapping):
+        own = LanguageVectors(name, sources, settings, progress=progress)
+        if own.languages is None or data.source in own.languages:
+            for lang in data.tests:
+                own.source(lang)
+            yield own, list(data.tests)
+            return
     groups: dict[str, tuple[Source, list[str]]] = {}
-    for lang, one in wanted.items():
-        if one is None:
-            not_tested.setdefault(lang, f"{name} has no encoder for it")
+    for lang in data.tests:
+        if not isinstance(sources, Mapping):
+            one = sources
         else:
-            groups.setdefault(str(one) if isinstance(one, str | Path) else f"#{id(one)}", (one, []))[1].append(lang)
+            one = next(iter(sources.values())) if lang == data.source else own.source(lang)
+        groups.setdefault(str(one) if isinstance(one, str | Path) else f"#{id(one)}", (one, []))[1].append(lang)
     for one, languages in groups.values():
         with locating(name):
             vectors = open_vectors(one, settings, progress=progress)
         known = vectors.languages
+        if isinstance(sources, Mapping) and known is None:
+            remedy = f"name it: {data.source}:ENCODER"
+            raise ConfigError(
+                f"has no encoder for {data.source}, which heads are trained on", where=name, remedy=remedy
+            )
         if known is not None and data.source not in known:
             what = f"knows {', '.join(known)}, but heads are trained on {data.source}"
             raise ConfigError(what, where=name, remedy="set `source` to a language that it knows")

@@ -17,11 +17,14 @@ from isoglot.errors import ConfigError, InputError
 from isoglot.extras import require
 from isoglot.progress import Progress, silent
 from isoglot.text import LabelledSentence
+from isoglot.transfer.by_language import LanguageVectors
 from isoglot.transfer.examples import PairExample, Question
 from isoglot.transfer.head import Fitting, Predictions, Score, answer_texts, labels_of, ranked_labels
+from isoglot.transfer.moving import move_onto
 from isoglot.transfer.settings import HeadSettings
 from isoglot.transfer.spans import Answer, Span, best_spans
 from isoglot.transfer.training import train_network
+from isoglot.transfer.vectors import EncoderVectors, TextVectors
 
 E = TypeVar("E")
 
@@ -60,14 +63,17 @@ class TunedHead(Generic[E]):
 
     Args:
         encoder: its folder is loaded anew, once for each head; it stays as it is.
+        vectors: where the encoders of other languages come from, if these have others.
     """
 
     #: Name of the Auto class.
     auto = ""
 
-    def __init__(self, encoder: Encoder, settings: HeadSettings) -> None:
+    def __init__(self, encoder: Encoder, settings: HeadSettings, vectors: TextVectors) -> None:
         require("training", "training an encoder with a head")
-        self._loaded, self._settings = encoder.model, settings
+        self._loaded, self._settings, self._vectors = encoder.model, settings, vectors
+        #: The encoder that the model stands on.
+        self._base = ""
         # A copy: a tokenizer remembers how it was asked to cut and pad.
         self._tokenizer: Any = copy.deepcopy(encoder.model.tokenizer)
         self._tokenizer.padding_side = "right"  # places are counted from the left
@@ -93,6 +99,7 @@ class TunedHead(Generic[E]):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self._model = accelerator.prepare(self._new_model())
+            self._base = self._vectors.identity(lang)
             self.fitting = train_network(
                 self._model,
                 len(seen),
@@ -109,8 +116,19 @@ class TunedHead(Generic[E]):
         """Answers to examples of a language."""
         import torch
 
+        self._stand_on(lang)
         with torch.inference_mode():
             return self._answers(examples, self._sequences(examples))
+
+    def _stand_on(self, lang: str) -> None:
+        """Put what was trained onto the encoder of a language, where that has one of its own."""
+        if not isinstance(self._vectors, LanguageVectors) or self._vectors.identity(lang) == self._base:
+            return
+        own = self._vectors.vectors(lang)
+        if not isinstance(own, EncoderVectors):
+            raise ConfigError("cannot carry low-rank adapters", where=own.name, remedy="set `weights` to frozen")
+        move_onto(self._model, self._tokenizer, own.encoder.model)
+        self._base = self._vectors.identity(lang)
 
     def _check(self) -> None:
         """Raise unless transformers has such a head for this model."""
