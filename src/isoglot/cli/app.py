@@ -68,7 +68,8 @@ class Transfer(Group):
     """Train a task's head on one language, test it on others, and compare encoders by it."""
 
     panels: ClassVar[dict[str, dict[str, str]]] = {
-        "Tasks": {"nli": "transfer:nli", "ner": "transfer:ner", "pos": "transfer:pos", "qa": "transfer:qa"}
+        "Tasks": {"nli": "transfer:nli", "ner": "transfer:ner", "pos": "transfer:pos", "qa": "transfer:qa"},
+        "Trained heads": {"predict": "transfer_predict:predict"},
     }
 
 

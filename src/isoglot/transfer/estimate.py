@@ -68,7 +68,7 @@ def estimate_transfer(
     estimates = []
     for name, sources in encoders.items():
         groups = list(head_groups(name, sources, data, settings, {}, progress))
-        vectors = groups[0][0]
+        vectors = groups[0][1]
         timer = _Timer(progress)
         new_head(data.task, vectors, few, FeatureStore(vectors), data.source).fit(
             train, dev, data.source, data.score, 0, progress=timer

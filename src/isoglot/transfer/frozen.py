@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 
 from isoglot.errors import ConfigError, InputError, ShapeError
+from isoglot.manifests import TensorFile
 from isoglot.progress import Progress, silent, within
 from isoglot.spaces import IntVector
 from isoglot.text import LabelledSentence
 from isoglot.transfer.examples import PairExample, Question
 from isoglot.transfer.feature_store import FeatureStore, Rows, StoredWords
-from isoglot.transfer.head import Fitting, Predictions, Score, answer_texts, labels_of, ranked_labels
+from isoglot.transfer.head import Fitting, Predictions, Score, answer_texts, fill, labels_of, ranked_labels
 from isoglot.transfer.settings import HeadSettings
 from isoglot.transfer.spans import (
     Answer,
@@ -48,6 +49,7 @@ class FrozenHead(Generic[E, R]):
     def __init__(self, store: FeatureStore, settings: HeadSettings) -> None:
         self._store, self._settings = store, settings
         self._network: Any = None
+        self.labels: list[str] = []
         self.fitting = Fitting(0, 0.0, 0)
 
     def fit(
@@ -84,6 +86,18 @@ class FrozenHead(Generic[E, R]):
             raise ShapeError(what, where=self._store.vectors.name)
         with torch.inference_mode():
             return self._answers(read)
+
+    def trained(self) -> dict[str, Tensor]:
+        """All that was learned, by name."""
+        return dict(self._network.state_dict())
+
+    def restore(self, labels: Sequence[str], trained: TensorFile, lang: str) -> None:
+        """Become the head that had learned this."""
+        import torch
+
+        self.labels = list(labels)
+        self._network = self._new_network(torch.zeros(1, *trained.take("standardise.mean", (None,)).shape)).eval()
+        fill(self._network.state_dict().items(), trained)
 
     def _learn_labels(self, examples: Sequence[E]) -> None:
         """Remember the labels of the training set."""

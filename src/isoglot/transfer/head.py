@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from isoglot.errors import InputError
+from isoglot.manifests import TensorFile
 from isoglot.progress import Progress, silent
 from isoglot.suggest import choose
 from isoglot.text import LabelledSentence
 from isoglot.transfer.examples import Example, PairExample, Question
 from isoglot.transfer.spans import Answer, best_answers
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: The figure by which a head is chosen: of examples and what a head made of them, higher is better.
 Score = Callable[[Sequence[Any], Sequence[Any]], float]
@@ -44,6 +48,7 @@ class Head(Protocol):
     """A trained head."""
 
     fitting: Fitting
+    labels: list[str]
 
     def fit(
         self,
@@ -57,6 +62,21 @@ class Head(Protocol):
     ) -> None: ...
 
     def predict(self, examples: Sequence[Any], lang: str, *, progress: Progress = silent) -> Predictions: ...
+
+    def trained(self) -> dict[str, Tensor]:
+        """All that was learned, by name."""
+
+    def restore(self, labels: Sequence[str], trained: TensorFile, lang: str) -> None:
+        """Become the head of the language `lang` that had learned this; what does not fit raises FormatError."""
+
+
+def fill(weights: Iterable[tuple[str, Tensor]], trained: TensorFile) -> None:
+    """Overwrite weights by what was learned of the same name."""
+    import torch
+
+    with torch.no_grad():
+        for name, one in weights:
+            one.copy_(torch.from_numpy(trained.take(name, one.shape)))
 
 
 def ranked_labels(labels: Sequence[str], shares: Sequence[float], n: int) -> list[tuple[str, float]]:

@@ -6,6 +6,7 @@ same examples, settings and seeds. Finished runs are kept, with all predictions,
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import re
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from isoglot.errors import ConfigError, InputError, locating
+from isoglot.errors import ConfigError, FormatError, InputError, locating
 from isoglot.progress import Progress, silent
 from isoglot.resumable import digest, kept, run_key, timed, to_plain
 from isoglot.transfer.by_language import LanguageVectors
@@ -25,6 +26,7 @@ from isoglot.transfer.head import Head, check_examples, check_labels, check_trai
 from isoglot.transfer.heads import new_head
 from isoglot.transfer.metrics import count_examples
 from isoglot.transfer.readers import read_examples
+from isoglot.transfer.saved import HEAD_FOLDER, restored, save_head, saved_key
 from isoglot.transfer.settings import HeadSettings
 from isoglot.transfer.table import TransferRun, TransferTable
 from isoglot.transfer.vectors import Source, TextVectors, check_source, open_vectors
@@ -137,7 +139,8 @@ def run_transfer(
         train, dev, tests: files or examples; tests by language, None for a language without any.
         source: the language of `train` and `dev`.
         runs: heads of each encoder, with the seeds `seed`, `seed` + 1, ...
-        output: a folder in which vectors and finished runs are kept; without it, nothing is.
+        output: a folder in which vectors, trained heads (see `load_head`) and finished runs are kept; without it,
+            nothing is.
         bootstrap: resamples for intervals; 0 for none.
     """
     settings = settings or HeadSettings()
@@ -154,8 +157,10 @@ def run_transfer(
     done: list[KeptRun] = []
     not_tested = dict(data.not_tested)
     for name, sources in encoders.items():
-        for vectors, languages in head_groups(name, sources, data, settings, not_tested, progress):
-            job = _Job(name, vectors, data, settings, place, progress)
+        for own, vectors, languages in head_groups(name, sources, data, settings, not_tested, progress):
+            job = _Job(name, own, vectors, data, settings, place, progress)
+            if isinstance(sources, Mapping) and own is not sources:  # encoders with heads of their own
+                job.label += "".join(f".{lang}" for lang in languages[:1])
             done += [run for one in seeds for run in job.runs(languages, one)]
     tested = {lang: examples for lang, examples in data.tests.items() if lang not in not_tested}
     if not tested:
@@ -182,19 +187,24 @@ class _Job:
     def __init__(
         self,
         name: str,
+        sources: Sources,
         vectors: TextVectors,
         data: TransferData,
         settings: HeadSettings,
         output: Path | None,
         progress: Progress,
     ) -> None:
-        self._name, self._vectors, self._data, self._settings = name, vectors, data, settings
+        self._name, self._sources, self._vectors = name, sources, vectors
+        self._data, self._settings = data, settings
+        #: Of its heads among those of all encoders.
+        self.label = _slug(name)
         self._output = output
         self._store = FeatureStore(vectors, None if output is None else output / "features")
         self._progress: Progress = lambda step, done, total: progress(f"{name}: {step}", done, total)
 
     def runs(self, languages: Sequence[str], seed: int) -> Iterator[KeptRun]:
-        """One run for each language. The head is trained by the first that is not kept yet, whose seconds say so."""
+        """One run for each language. The head is trained by the first that is not kept yet, whose seconds say so, or is
+        that of an earlier run."""
         trained: list[Head] = []
         for lang in languages:
             place = None if self._output is None else self._output / "runs" / f"{_slug(self._name)}.{lang}.{seed}.json"
@@ -204,10 +214,7 @@ class _Job:
     def _run(self, trained: list[Head], lang: str, seed: int) -> KeptRun:
         data = self._data
         if not trained:
-            head = new_head(data.task, self._vectors, self._settings, self._store, data.source)
-            with locating(self._name):
-                head.fit(data.train, data.dev, data.source, data.score, seed, progress=self._progress)
-            trained.append(head)
+            trained.append(self._head(seed))
         found = trained[0].predict(data.tests[lang], lang, progress=self._progress)
         fitting = trained[0].fitting
         return KeptRun(
@@ -220,6 +227,22 @@ class _Job:
             epochs=fitting.epochs,
             dev=fitting.dev,
         )
+
+    def _head(self, seed: int) -> Head:
+        """The head of an earlier run with the same data and settings, or a new one, trained and saved."""
+        data, settings = self._data, self._settings
+        source = self._vectors.identity(data.source)
+        key = run_key(source, data.key, dataclasses.asdict(settings), seed)
+        folder = None if self._output is None else self._output / "heads" / f"{self.label}.{seed}"
+        if folder is not None and saved_key(folder) == key:
+            with contextlib.suppress(FormatError):  # what is damaged is trained again
+                return restored(HEAD_FOLDER.read(folder), self._vectors, settings, self._store).head
+        head = new_head(data.task, self._vectors, settings, self._store, data.source)
+        with locating(self._name):
+            head.fit(data.train, data.dev, data.source, data.score, seed, progress=self._progress)
+        if folder is not None:
+            save_head(folder, head, data.task, data.source, self._sources, self._vectors, settings, key=key)
+        return head
 
     def _key(self, lang: str, seed: int) -> str:
         data = self._data
@@ -235,9 +258,9 @@ def head_groups(
     settings: HeadSettings,
     not_tested: dict[str, str],
     progress: Progress,
-) -> Iterator[tuple[TextVectors, list[str]]]:
-    """An encoder's vectors, those of one head at a time, and the languages to test with each; notes those it does not
-    know."""
+) -> Iterator[tuple[Sources, TextVectors, list[str]]]:
+    """What stands behind an encoder's name, one head at a time: its encoders, their vectors, and the languages to test
+    with it; notes those that it does not know."""
     if isinstance(sources, Mapping) and not sources:
         raise InputError("has no encoder for any language", where=name)
     if isinstance(sources, Mapping):
@@ -245,7 +268,7 @@ def head_groups(
         if own.languages is None or data.source in own.languages:
             for lang in data.tests:
                 own.source(lang)
-            yield own, list(data.tests)
+            yield sources, own, list(data.tests)
             return
     groups: dict[str, tuple[Source, list[str]]] = {}
     for lang in data.tests:
@@ -269,7 +292,7 @@ def head_groups(
         for lang in languages:
             if known is not None and lang not in known:
                 not_tested.setdefault(lang, f"{name} knows only {', '.join(known)}")
-        yield vectors, [lang for lang in languages if known is None or lang in known]
+        yield one, vectors, [lang for lang in languages if known is None or lang in known]
 
 
 def all_sources(sources: Sources) -> list[Source]:

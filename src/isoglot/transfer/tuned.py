@@ -8,23 +8,27 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from isoglot.encoders import Encoder, Tokens, quiet
 from isoglot.encoders.loading import clear_errors
 from isoglot.encoders.pieces import word_pieces
 from isoglot.errors import ConfigError, InputError
 from isoglot.extras import require
+from isoglot.manifests import TensorFile
 from isoglot.progress import Progress, silent
 from isoglot.text import LabelledSentence
 from isoglot.transfer.by_language import LanguageVectors
 from isoglot.transfer.examples import PairExample, Question
-from isoglot.transfer.head import Fitting, Predictions, Score, answer_texts, labels_of, ranked_labels
+from isoglot.transfer.head import Fitting, Predictions, Score, answer_texts, fill, labels_of, ranked_labels
 from isoglot.transfer.moving import move_onto
 from isoglot.transfer.settings import HeadSettings
 from isoglot.transfer.spans import Answer, Span, best_spans
 from isoglot.transfer.training import train_network
 from isoglot.transfer.vectors import EncoderVectors, TextVectors
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 E = TypeVar("E")
 
@@ -119,6 +123,17 @@ class TunedHead(Generic[E]):
         self._stand_on(lang)
         with torch.inference_mode():
             return self._answers(examples, self._sequences(examples))
+
+    def trained(self) -> dict[str, Tensor]:
+        """All that was learned, by name."""
+        return {name: one.detach() for name, one in self._model.named_parameters() if one.requires_grad}
+
+    def restore(self, labels: Sequence[str], trained: TensorFile, lang: str) -> None:
+        """Become the head of the language `lang` that had learned this."""
+        self.labels = list(labels)
+        self._model = self._new_model().to(self._loaded.device).eval()
+        fill(self.trained().items(), trained)
+        self._base = self._vectors.identity(lang)
 
     def _stand_on(self, lang: str) -> None:
         """Put what was trained onto the encoder of a language, where that has one of its own."""
