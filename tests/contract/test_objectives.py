@@ -328,6 +328,7 @@ def test_recipes_are_read():
         "l2": ["l2", "anchor"],
         "mlm": ["mlm"],
         "mini-mlm": ["mlm"],
+        "language-adapter": ["mlm"],
         "static-dcca": ["mlm", "static_dcca"],
         "static-mse": ["mlm", "static_mse"],
     }

@@ -92,8 +92,14 @@ def test_a_new_head_follows_the_seed_and_leaves_the_encoder_alone(headless_folde
 
 
 def test_an_encoder_without_a_head_says_how_to_learn_one(headless_folder):
-    from isoglot.errors import InputError
+    from isoglot.errors import ConfigError, InputError
     from isoglot.finetuning.network import Network
 
     with pytest.raises(InputError, match=r"has no head for masked tokens .*learn one \(set `new_head`\)"):
         Network(Encoder(headless_folder, device="cpu").model, parse_recipe("mlm"))
+    with pytest.raises(
+        ConfigError, match="lora: adapters would learn towards a random head that stays as it is; learn"
+    ):
+        Network(
+            Encoder(headless_folder, device="cpu").model, parse_recipe("mlm"), TrainingSettings(lora=4, new_head=True)
+        )

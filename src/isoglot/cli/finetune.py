@@ -46,7 +46,10 @@ def finetune(
     ] = None,
     encoder: OptionalEncoder = None,
     preset: Annotated[
-        Literal["best", "teach", "wordot", "subot", "l2", "mlm", "mini-mlm", "static-dcca", "static-mse"] | None,
+        Literal[
+            "best", "teach", "wordot", "subot", "l2", "mlm", "mini-mlm", "language-adapter", "static-dcca", "static-mse"
+        ]
+        | None,
         typer.Option("--preset", help="Objectives by name."),
     ] = None,
     objectives: Annotated[
@@ -112,6 +115,9 @@ def finetune(
     (pieces.start=links, or mean), and only these learn (freeze=old), towards what --teacher makes of the translation.
     Entries of a --lexicon (LANG-PIVOT=FILE, or a catalogue name) are learned like lines.
 
+    --preset language-adapter trains low-rank adapters on the text of one language, for `isoglot transfer -e
+    NAME=en:A,de:B`; they are merged into the encoder that is written.
+
     new.KEY=VALUE makes a new encoder instead of starting from one: new.vocabulary=16000, new.layers=4, new.width=256,
     new.heads=4, new.longest=128 (tokens), new.lower (default: as the text), new.lines=100000 (to learn the vocabulary
     from), new.warm=5 (passes of skip-gram for the first vectors).
@@ -125,6 +131,7 @@ def finetune(
       isoglot encoder finetune --objectives "word_ot + sentence_contrastive" -e my-model --parallel de=de-en.tsv -o out
       isoglot encoder finetune --preset static-dcca -e mini --text en=a.txt de=b.txt --static en=a.vec de=b.vec -o out
       isoglot encoder finetune --preset mini-mlm --text en=en.txt fr=fr.txt de=de.txt --set new.layers=6 -o mini
+      isoglot encoder finetune --preset language-adapter -e my-model --text de=de.txt -o adapted-de
       isoglot encoder finetune recipe.toml --seed 1 -o second
       torchrun --nproc-per-node 2 -m isoglot encoder finetune recipe.toml
     """

@@ -84,6 +84,12 @@ class Network(nn.Module):
             grow_in_place(self.encoder, old_pieces)
         else:
             self._freeze(settings.freeze, loaded.depth, loaded.depth if "masked" in needs else self.layer)
+        if settings.lora and settings.new_head:
+            what = "adapters would learn towards a random head that stays as it is"
+            remedy = (
+                "learn the head first (`new_head`, with all layers in `freeze`), then the adapters without `new_head`"
+            )
+            raise ConfigError(what, where="lora", remedy=remedy)
         if settings.lora:
             torch.manual_seed(settings.seed)
             add_adapters(self.encoder, settings.lora)

@@ -50,6 +50,16 @@ PRESET_TRAINING: dict[str, dict[str, Any]] = {
         "choose": "mlm",
     },
     "mlm": {"steps": 7500, "choose": "mlm"},
+    # Of one language, on top of which tasks are learned (MAD-X, Pfeiffer et al. 2020): low-rank adapters instead of
+    # bottlenecks, and as many steps as a CPU does in an hour instead of 250,000.
+    "language-adapter": {
+        "lora": 16,
+        "learning_rate": 5e-4,
+        "steps": 1000,
+        "blocks": 16,
+        "accumulation": 1,
+        "choose": "mlm",
+    },
     "static-dcca": {"steps": 7500, "choose": "mlm"},
     "static-mse": {"steps": 7500, "choose": "mlm"},
 }

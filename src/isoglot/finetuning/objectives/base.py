@@ -39,6 +39,7 @@ PRESETS: dict[str, Any] = {
     "l2": {"l2": {"reduction": "sum"}, "anchor": {"reduction": "sum"}},
     "mlm": "mlm",
     "mini-mlm": "mlm",
+    "language-adapter": "mlm",
     "static-dcca": "mlm + static_dcca",
     "static-mse": "mlm + static_mse",
 }
