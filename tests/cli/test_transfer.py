@@ -68,6 +68,24 @@ def test_json_alone_and_the_same_when_resumed(run, tmp_path):
     assert "fi is not tested" in again.stderr
 
 
+def test_a_quick_look_at_questions_has_a_small_reader(run, tmp_path):
+    context = "the house is small"
+    asked = [
+        {"id": word, "question": word, "answers": [{"text": word, "answer_start": context.index(word)}]}
+        for word in ("house", "small", "the")
+    ]
+    content = {"data": [{"paragraphs": [{"context": context, "qas": asked}]}]}
+    (tmp_path / "qa.json").write_text(json.dumps(content), "utf-8")
+
+    def settings(*more):
+        command = ["transfer", "qa", "-e", "one", "--train", "en=qa.json", "--test", "en=qa.json", *more, "-o", "out"]
+        outcome = CliRunner().invoke(app, [*command, "--json"], catch_exceptions=False)
+        return [json.loads(outcome.stdout)["settings"][name] for name in ("hidden", "epochs", "learning_rate")]
+
+    assert settings("--quick", "--set", "epochs=2") == [64, 2, 0.003]
+    assert settings("--set", "epochs=1") == [256, 1, None]
+
+
 def test_an_encoder_for_each_language(run, tmp_path):
     outcome = run("-e", "same=one", "-e", "own=en:one,*:two", "--json")
     assert outcome.exit_code == 0, outcome.output

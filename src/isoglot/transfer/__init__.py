@@ -31,6 +31,6 @@ from isoglot.transfer.readers import (
     read_tags as read_tags,
 )
 from isoglot.transfer.saved import LoadedHead as LoadedHead, load_head as load_head, save_head as save_head
-from isoglot.transfer.settings import HeadSettings as HeadSettings
+from isoglot.transfer.settings import QUICK_SETTINGS as QUICK_SETTINGS, HeadSettings as HeadSettings
 from isoglot.transfer.table import Figure as Figure, TransferRun as TransferRun, TransferTable as TransferTable
 from isoglot.transfer.vectors import open_vectors as open_vectors
