@@ -22,6 +22,8 @@ from isoglot.finetuning.run_state import latest_checkpoint, save_checkpoint
 from isoglot.pipelines import fine_tune, prepare, resume_recipe
 from isoglot.simulate import simulate_encoder, simulate_pair, simulate_parallel
 from isoglot.spaces import Normaliser
+from isoglot.text import LabelledSentence
+from isoglot.transfer import HeadSettings, fit_head, load_head, open_vectors, save_head
 
 from .target import Unsound, check_finite, target
 from .targets_folders import read_alignment, tame
@@ -71,6 +73,25 @@ target(
     lambda folder: _check_encoder(Encoder(folder / "e", device="cpu")),
     warm=True,
 )
+
+
+def _make_head(folder: Path) -> None:
+    make_encoder(folder / "e")
+    text = _text()
+    sentences = [LabelledSentence(words, ["XY"[len(word) % 2] for word in words]) for words in text.src[:20]]
+    settings = HeadSettings(hidden=4, epochs=1, tagger="bilstm-crf")
+    head = fit_head("pos", folder / "e", sentences, sentences, lambda *_: 0.0, settings, lang="north")
+    save_head(folder / "h", head, "pos", "north", folder / "e", open_vectors(folder / "e"), settings)
+
+
+def _read_head(folder: Path) -> None:
+    head = load_head(folder / "h")
+    for words, labels in zip(SENTENCES, head.predict(SENTENCES).values, strict=True):
+        if len(words) != len(labels) or not set(labels) <= set(head.labels):
+            raise Unsound(f"{words} are {labels}")
+
+
+target("head", "encoders", _make_head, _read_head, victims=("h/**/*",))
 
 
 def _make_aligned(folder: Path) -> None:

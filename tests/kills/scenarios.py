@@ -103,6 +103,15 @@ def _make_encoder(folder: Path) -> None:
     simulate_encoder(folder / "encoder", texts, layers=2, width=16, heads=2, steps=2)
 
 
+def _make_head(folder: Path) -> None:
+    from isoglot.transfer import HeadSettings, fit_head, open_vectors, read_tags, save_head
+
+    tags, settings = read_tags(folder / "parallel" / "north.tags.tsv", "pos"), HeadSettings(hidden=4, epochs=1)
+    head = fit_head("pos", folder / "encoder", tags, tags, lambda *_: 0.0, settings, lang="north")
+    encoder = folder / "encoder"
+    save_head(folder / "head", head, "pos", "north", encoder, open_vectors(encoder), settings)
+
+
 def _make_package(folder: Path) -> None:
     (folder / "packages").mkdir()
     (folder / "packages" / PACKAGE).write_bytes(_package())
@@ -112,7 +121,8 @@ def _make_package(folder: Path) -> None:
 _INPUTS = {
     _make_vectors: ("north.vec", "south.vec", "east.vec", "pairs.txt", "pairs2.txt", "static"),
     _make_texts: ("texts",),
-    _make_encoder: ("parallel", "encoder"),
+    _make_encoder: ("parallel", "encoder", "head"),
+    _make_head: ("head",),
     _make_package: ("packages",),
 }
 PACKAGE = "invented_vectors-1.0-py3-none-any.whl"
@@ -248,6 +258,13 @@ _all = (
          "--set", "epochs=2", "hidden=8", "-o", "out"),
         "out",
         ("encoder", "parallel"),
+    ),
+    Scenario(
+        "transfer-predict",
+        ("transfer", "predict", "head", "south=parallel/south.txt", "-o", "out.conll"),
+        "out.conll",
+        ("encoder", "parallel", "head"),
+        old=("transfer", "predict", "head", "north=parallel/north.txt", "-o", "out.conll"),
     ),
     Scenario("reproduce", _REPRODUCE, "out", ("encoder", "parallel")),
     Scenario("data-get", ("data", "get", "vectors/xx"), "cache", ("packages",), prepare=_own_catalogue),

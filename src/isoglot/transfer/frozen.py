@@ -15,7 +15,7 @@ from isoglot.spaces import IntVector
 from isoglot.text import LabelledSentence
 from isoglot.transfer.examples import PairExample, Question
 from isoglot.transfer.feature_store import FeatureStore, Rows, StoredWords
-from isoglot.transfer.head import Fitting, Predictions, Score, answer_texts, fill, labels_of, ranked_labels
+from isoglot.transfer.head import Fitting, Predictions, Score, answer_texts, labels_of, ranked_labels
 from isoglot.transfer.settings import HeadSettings
 from isoglot.transfer.spans import (
     Answer,
@@ -96,8 +96,16 @@ class FrozenHead(Generic[E, R]):
         import torch
 
         self.labels = list(labels)
-        self._network = self._new_network(torch.zeros(1, *trained.take("standardise.mean", (None,)).shape)).eval()
-        fill(self._network.state_dict().items(), trained)
+        shape = trained.take("standardise.mean", (None,)).shape
+        try:
+            # Without memory at first: settings that were edited may ask for any size.
+            with torch.device("meta"):
+                network = self._new_network(torch.zeros(1, *shape))
+        except (RuntimeError, TypeError, OverflowError) as error:
+            raise trained.wrong(f"does not fit its settings: {error}") from error
+        weights = {name: torch.from_numpy(trained.take(name, one.shape)) for name, one in network.state_dict().items()}
+        network.load_state_dict(weights, assign=True)
+        self._network = network.eval()
 
     def _learn_labels(self, examples: Sequence[E]) -> None:
         """Remember the labels of the training set."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from isoglot.errors import InputError
@@ -68,15 +68,6 @@ class Head(Protocol):
 
     def restore(self, labels: Sequence[str], trained: TensorFile, lang: str) -> None:
         """Become the head of the language `lang` that had learned this; what does not fit raises FormatError."""
-
-
-def fill(weights: Iterable[tuple[str, Tensor]], trained: TensorFile) -> None:
-    """Overwrite weights by what was learned of the same name."""
-    import torch
-
-    with torch.no_grad():
-        for name, one in weights:
-            one.copy_(torch.from_numpy(trained.take(name, one.shape)))
 
 
 def ranked_labels(labels: Sequence[str], shares: Sequence[float], n: int) -> list[tuple[str, float]]:

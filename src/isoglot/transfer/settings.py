@@ -11,7 +11,8 @@ from isoglot.settings import Limits, check_settings
 _LIMITS: Limits = {
     "weights": ("frozen", "lora", "all"),
     "tagger": ("auto", "words", "bilstm-crf"),
-    **dict.fromkeys(("batch", "epochs", "lstm_layers", "rank", "n_best", "longest_answer"), "[1, inf)"),
+    **dict.fromkeys(("batch", "epochs", "rank", "n_best", "longest_answer"), "[1, inf)"),
+    "lstm_layers": "[1, 16]",
     "window": "[8, inf)",
     "max_length": "[16, inf)",
     "dropout": "[0, 1)",

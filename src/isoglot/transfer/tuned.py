@@ -20,7 +20,7 @@ from isoglot.progress import Progress, silent
 from isoglot.text import LabelledSentence
 from isoglot.transfer.by_language import LanguageVectors
 from isoglot.transfer.examples import PairExample, Question
-from isoglot.transfer.head import Fitting, Predictions, Score, answer_texts, fill, labels_of, ranked_labels
+from isoglot.transfer.head import Fitting, Predictions, Score, answer_texts, labels_of, ranked_labels
 from isoglot.transfer.moving import move_onto
 from isoglot.transfer.settings import HeadSettings
 from isoglot.transfer.spans import Answer, Span, best_spans
@@ -130,9 +130,16 @@ class TunedHead(Generic[E]):
 
     def restore(self, labels: Sequence[str], trained: TensorFile, lang: str) -> None:
         """Become the head of the language `lang` that had learned this."""
+        import torch
+
         self.labels = list(labels)
+        for name in trained:
+            if ".lora_A." in name:  # before memory is taken: settings that were edited may ask for any size
+                trained.take(name, (self._settings.rank, None))
         self._model = self._new_model().to(self._loaded.device).eval()
-        fill(self.trained().items(), trained)
+        with torch.no_grad():
+            for name, one in self.trained().items():
+                one.copy_(torch.from_numpy(trained.take(name, one.shape)))
         self._base = self._vectors.identity(lang)
 
     def _stand_on(self, lang: str) -> None:
