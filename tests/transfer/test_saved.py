@@ -72,6 +72,18 @@ def test_a_head_is_not_trained_again_for_another_language(tiny_folder, planted, 
     assert [one.predictions for one in both.runs] == [one.predictions for one in whole.runs]
 
 
+def test_a_head_knows_the_encoders_of_languages_that_came_later(tiny_folder, southern_folder, planted, tmp_path):
+    tests = {"north": planted("pos", "north", "test")[:40]}
+    run("pos", {"own": {"north": tiny_folder}}, planted, FEW, tmp_path, tests=tests)
+    place = tmp_path / "heads" / "own.0"
+    with pytest.raises(ConfigError, match="has no encoder for south"):
+        load_head(place).predict([["pold"]], "south")
+    before = (place / "head.safetensors").read_bytes()
+    run("pos", {"own": {"north": tiny_folder, "south": southern_folder}}, planted, FEW, tmp_path)
+    assert (place / "head.safetensors").read_bytes() == before
+    assert load_head(place).predict([["pold"]], "south").values
+
+
 def test_a_damaged_head_is_trained_again(tiny_folder, planted, tmp_path):
     tests = {"north": planted("pos", "north", "test")[:40]}
     run("pos", {"raw": tiny_folder}, planted, FEW, tmp_path, tests=tests)

@@ -31,11 +31,11 @@ _ALL = """
 
     Every encoder gets a head of its own, which learns from --train alone, and is tested on every language as it is. The
     table has a row for each language, the means with and without the language of training, and the gap to it; * marks
-    what differs from the first encoder (p < .05, by a paired test on the same examples). Vectors and finished runs are
-    kept in the output folder: a killed comparison resumes. Beside them are transfer.json and report.html, with
-    confusions and the worst errors. -e NAME=ENCODER gives an encoder its name in the table; -e NAME=en:A,de:B has one
-    for each language (*:C for all others): the head learns on that of --train, and is tested on those of the other
-    languages. --test LANG= lists a language as not tested.
+    what differs from the first encoder (p < .05, by a paired test on the same examples). Vectors, trained heads (see
+    `isoglot transfer predict`) and finished runs are kept in the output folder: a killed comparison resumes. Beside
+    them are transfer.json and report.html, with confusions and the worst errors. -e NAME=ENCODER gives an encoder its
+    name in the table; -e NAME=en:A,de:B has one for each language (*:C for all others): the head learns on that of
+    --train, and is tested on those of the other languages. --test LANG= lists a language as not tested.
 
     Settings for --set: weights=frozen (only the head learns; or lora, all), {settings}batch=32, epochs=20, patience=3
     (stop after so many epochs without gain on --dev), hidden=256 (of the head), dropout=0.2, learning_rate=none (by

@@ -234,13 +234,15 @@ class _Job:
         source = self._vectors.identity(data.source)
         key = run_key(source, data.key, dataclasses.asdict(settings), seed)
         folder = None if self._output is None else self._output / "heads" / f"{self.label}.{seed}"
+        head: Head | None = None
         if folder is not None and saved_key(folder) == key:
             with contextlib.suppress(FormatError):  # what is damaged is trained again
-                return restored(HEAD_FOLDER.read(folder), self._vectors, settings, self._store).head
-        head = new_head(data.task, self._vectors, settings, self._store, data.source)
-        with locating(self._name):
-            head.fit(data.train, data.dev, data.source, data.score, seed, progress=self._progress)
-        if folder is not None:
+                head = restored(HEAD_FOLDER.read(folder), self._vectors, settings, self._store).head
+        if head is None:
+            head = new_head(data.task, self._vectors, settings, self._store, data.source)
+            with locating(self._name):
+                head.fit(data.train, data.dev, data.source, data.score, seed, progress=self._progress)
+        if folder is not None:  # an earlier one too: other languages may have encoders now
             save_head(folder, head, data.task, data.source, self._sources, self._vectors, settings, key=key)
         return head
 
