@@ -51,7 +51,7 @@ PRESET_TRAINING: dict[str, dict[str, Any]] = {
     },
     "mlm": {"steps": 7500, "choose": "mlm"},
     # Of one language, on top of which tasks are learned (MAD-X, Pfeiffer et al. 2020): low-rank adapters instead of
-    # bottlenecks, and as many steps as a CPU does in an hour instead of 250,000.
+    # bottlenecks, and 1,000 steps instead of 250,000.
     "language-adapter": {
         "lora": 16,
         "learning_rate": 5e-4,
