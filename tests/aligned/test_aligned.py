@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isoglot.aligned import Aligned, induce, translate
-from isoglot.aligned.translation import confidence
+from isoglot.aligned.candidates import shares
 from isoglot.aligners import Procrustes
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.retrieval import Neighbours
@@ -51,14 +51,14 @@ def test_translations_and_induced_pairs(aligned):
     back = translate(aligned, ["b9"], source="bb", target="aa", k=1)
     assert back[0].candidates[0][0] == "a9"
     pairs = induce(aligned, limit=50, mutual=True)
-    assert [(pair.source, pair.target) for pair in pairs] == [(f"a{i}", f"b{i}") for i in range(50)]
-    assert all(pair.mutual and 0 < pair.confidence <= 1 for pair in pairs)
+    assert list(pairs) == [(f"a{i}", f"b{i}") for i in range(50)]
+    assert all(pair.mutual and 0 < pair.confidence <= 1 for pair in pairs.entries)
 
 
 def test_confidence_grows_with_the_lead():
     indices = np.array([[0, 1, 2], [0, 1, 2], [0, -1, -1]])
     scores = np.array([[0.9, 0.1, 0.0], [0.5, 0.49, 0.4], [0.3, 0.0, 0.0]], dtype=np.float32)
-    clear, close, alone = confidence(Neighbours(indices, scores))
+    clear, close, alone = shares(Neighbours(indices, scores))[:, 0]
     assert close < 0.6 < clear <= alone == 1
 
 

@@ -166,8 +166,8 @@ def test_translation_and_induction_use_it_where_it_is(aligned, reranker, tmp_pat
     assert not translate(loaded, ["nosuchword"])[0].known
 
     pairs = induce(loaded, limit=340)
-    assert [pair.target for pair in pairs[300:]] == [t.candidates[0][0] for t in ranked]
-    assert all(pair.confidence == pair.score for pair in pairs)
+    assert [pair.target for pair in pairs.entries[300:]] == [t.candidates[0][0] for t in ranked]
+    assert all(pair.confidence == pair.score for pair in pairs.entries)
     assert induce(loaded, limit=340, rerank=False) == induce(aligned, limit=340)
 
 

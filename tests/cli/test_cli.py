@@ -109,11 +109,31 @@ def test_induced_lexicon(isoglot, aligned, languages, tmp_path):
         return sum(t in gold.by_source[s] for s, t in asked) / len(asked)
 
     assert precision(few) > precision(many) > 0.6
-    for line in everything.read_text("utf-8").splitlines()[:5]:
-        source, target, confidence = line.split("\t")
-        assert source
-        assert target
-        assert 0 < float(confidence) <= 1
+    head, *lines = (line.split("\t") for line in everything.read_text("utf-8").splitlines())
+    assert head == ["source", "target", "confidence", "score", "mutual"]
+    assert all(source and target and 0 < float(confidence) <= 1 for source, target, confidence, *_ in lines)
+
+
+def test_dictionaries_of_both_directions_and_other_formats(isoglot, aligned, languages, tmp_path):
+    run = isoglot("lexicon", aligned, "-o", tmp_path / "d.ifo", "--both", "-k", "2", "--limit", "50", "--json")
+    document = only_json(run)
+    assert (document["source"], document["back"]["source"]) == ("north", "south")
+    assert document["calibration"]["words"] > 0
+    names = {f"d.{pair}.{ending}" for pair in ("north-south", "south-north") for ending in ("ifo", "idx", "dict")}
+    assert names == {file.name for file in tmp_path.iterdir()}
+    # What was learned from does not calibrate, so without held-out pairs nothing is claimed.
+    options = ["align", "north=north.vec", "south=south.vec", "-l", "north-south.txt", "-m", "procrustes"]
+    assert isoglot(*options, "--held-out", "0", "-o", tmp_path / "all", cwd=languages).returncode == 0
+    done = isoglot("lexicon", tmp_path / "all", "-o", tmp_path / "d.csv", "--limit", "20")
+    assert "not calibrated" in done.stderr
+    assert (tmp_path / "d.csv").read_text("utf-8").startswith("source,target,uncalibrated,score,mutual\n")
+    test = ["--test", languages / "north-south.txt", "--limit", "20"]
+    assert only_json(isoglot("lexicon", tmp_path / "all", "-o", tmp_path / "d.tmx", *test, "--json"))["calibration"]
+    wrong = isoglot("lexicon", aligned, "-o", tmp_path / "d.tsv", "--skip", "number")
+    assert (wrong.returncode, "did you mean 'numerals'" in wrong.stderr) == (2, True)
+    vectors = isoglot("lexicon", aligned, "-o", tmp_path / "d.tsv", "--format", "glove")
+    assert (vectors.returncode, "unknown format of dictionaries 'glove'" in vectors.stderr) == (2, True)
+    assert isoglot("convert", languages / "north.vec", "-o", tmp_path / "v", "--format", "tmx").returncode == 2
 
 
 def test_evaluate_and_compare(isoglot, aligned, languages, tmp_path):

@@ -192,5 +192,5 @@ def test_a_word_that_would_not_be_read_back_is_not_written(tmp_path: Path, word:
 
 
 def test_confidences_must_be_as_many_as_pairs(tmp_path: Path) -> None:
-    with pytest.raises(LexiconError, match="1 confidences for 2 pairs"):
+    with pytest.raises(LexiconError, match="1 values of confidence for 2 pairs"):
         Lexicon([("a", "b"), ("c", "d")]).save(tmp_path / "x.tsv", confidence=[0.5])

@@ -7,15 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, overload
 
+from isoglot.aligned.calibration import Calibration, calibrations
 from isoglot.aligned.card import static_model_card
 from isoglot.aligned.export import export_spaces
+from isoglot.aligned.induction import InducedLexicon, induce
 from isoglot.aligned.rerank import Reranker
 from isoglot.aligned.shared import SharedSpaces
-from isoglot.aligned.translation import Translation, induce, translate
+from isoglot.aligned.translation import Translation, translate
 from isoglot.card_content import HERE
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.folders import Manifest
 from isoglot.lexicons import Lexicon
+from isoglot.manifests import Fields
 from isoglot.plugins import late
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Retriever
@@ -30,6 +33,7 @@ class Aligned(SharedSpaces):
 
     Args:
         rerankers: by (source name, target name), where any were trained; each serves its own direction only.
+        calibrations: of confidences, by (source name, target name, whether re-ranked), where pairs were held out.
 
     >>> import numpy as np
     >>> from isoglot.aligners import Procrustes
@@ -44,6 +48,7 @@ class Aligned(SharedSpaces):
     """
 
     rerankers: Mapping[tuple[str, str], Reranker] = dataclasses.field(default_factory=dict)
+    calibrations: Mapping[tuple[str, str, bool], Calibration] = dataclasses.field(default_factory=dict)
 
     def __repr__(self) -> str:
         languages = ", ".join(f"{name}: {len(space):,} words" for name, space in self.spaces.items())
@@ -106,16 +111,34 @@ class Aligned(SharedSpaces):
             ]
         return sorted(near, key=lambda one: -one[2])[:k]
 
-    def lexicon(self, **settings: Any) -> Lexicon:
-        """A dictionary: the best translation of each source word.
+    def lexicon(self, **settings: Any) -> InducedLexicon:
+        """A dictionary: the best translations of each source word, whose `entries` have scores and confidences.
 
         Args:
-            settings: `mutual`, `limit`, `minimum` confidence, `source`, `target`, ...; see `isoglot.aligned.induce`,
-                which also gives scores and confidences.
+            settings: `k` translations, `mutual`, `limit`, `minimum` confidence, `skip`, `source`, `target`, ...; see
+                `isoglot.aligned.induce`.
         """
-        source, target = self.direction(settings.get("source"), settings.get("target"))
-        pairs = induce(self, **{**settings, "source": source, "target": target})
-        return Lexicon([(pair.source, pair.target) for pair in pairs], source, target)
+        return induce(self, **settings)
+
+    def calibrated(
+        self,
+        pairs: Lexicon,
+        *,
+        seen: Lexicon | None = None,
+        both: bool = True,
+        source: str | None = None,
+        target: str | None = None,
+        progress: Progress = silent,
+    ) -> Aligned:
+        """The same spaces with confidences calibrated on pairs. Where these are too few, confidences stay as they are.
+
+        Args:
+            seen: what was learned from; its words are not asked.
+            both: also the other direction, for which the pairs must list all sources of a target.
+        """
+        source, target = self.direction(source, target)
+        found = calibrations(self, pairs, source, target, seen=seen, both=both, progress=progress)
+        return dataclasses.replace(self, calibrations={**self.calibrations, **found})
 
     def evaluate(self, test: Lexicon | str | Path | Iterable[tuple[str, str]], **settings: Any) -> Any:
         """How good it is on a test lexicon: results by metric, such as `["P@1"]`; see `isoglot.evaluate`."""
@@ -158,7 +181,11 @@ class Aligned(SharedSpaces):
             place = folder / "rerank" / f"{source}-{target}"
             place.mkdir(parents=True)
             reranker.write_into(place)
-        return {"rerankers": [list(key) for key in self.rerankers]}
+        calibrations = [
+            {"source": source, "target": target, "rerank": rerank, **one.record()}
+            for (source, target, rerank), one in self.calibrations.items()
+        ]
+        return {"rerankers": [list(key) for key in self.rerankers], "calibrations": calibrations}
 
     @classmethod
     def _read_more(cls, folder: Path, manifest: Manifest, names: list[str]) -> dict[str, Any]:
@@ -168,4 +195,13 @@ class Aligned(SharedSpaces):
             found[source, target] = reranker = Reranker.load(place)
             if (reranker.source, reranker.target) != (source, target):
                 raise FormatError(f"is for {reranker.source}-{reranker.target}", where=str(place))
-        return {"rerankers": found}
+        # Folders of earlier releases have none.
+        listed = manifest.items("calibrations") if "calibrations" in manifest else []
+        calibrations = {}
+        for record in listed:
+            if not isinstance(record, dict):
+                raise manifest.wrong('"calibrations" is not a list of objects')
+            fields = Fields(record, manifest.where, remedy=manifest.remedy)
+            source, target = fields.one_of("source", names), fields.one_of("target", names)
+            calibrations[source, target, fields.flag("rerank")] = Calibration.from_record(fields)
+        return {"rerankers": found, "calibrations": calibrations}

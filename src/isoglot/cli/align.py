@@ -157,12 +157,15 @@ def _align_two(context: typer.Context, chosen: Aligner) -> None:
         if identical or numerals:
             pairs = (identical_strings if identical else shared_numerals)(source, target)
             held_out = held_out or 0
+        # Words that are spelled alike say little about the others.
+        calibrate = gold if pairs is None or identical or numerals else pairs
         if pairs is not None:
             held = held_out if gold is None else 0
             pairs, kept = split_lexicon(pairs, source, target, seeds=values["pairs"], held_out=held)
             gold = kept if gold is None else gold
         outcome = align_pair(
-            source, target, chosen, train=None if unsupervised else pairs, test=gold, score=values["score"],
+            source, target, chosen, train=None if unsupervised else pairs, test=gold, calibrate=calibrate,
+            score=values["score"],
             checkpoint=state, rerank=bool(values["rerank"]), progress=progress,
         )  # fmt: skip
         outcome.aligned.save(output, progress=progress)

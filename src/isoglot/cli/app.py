@@ -17,7 +17,7 @@ class _Root(Group):
             "demo": "demo:demo",
             "align": "align:align",
             "translate": "translate:translate_words",
-            "lexicon": "translate:lexicon",
+            "lexicon": "lexicon:lexicon",
             "search": "search:search",
             "methods": "methods:methods_table",
         },

@@ -189,7 +189,9 @@ Lower = Annotated[
 ]
 Swap = Annotated[bool, typer.Option("--swap", help="Reverse the lexicons: their first column is the target language.")]
 
-Top = Annotated[int, typer.Option("--top", "-k", min=1, help="Number of candidates to show.")]
+Top = Annotated[
+    int, typer.Option("--top", "-k", min=1, help="Number of candidates, translations or lines for each query.")
+]
 
 # How it is done.
 _METHOD = typer.Option(
@@ -297,8 +299,25 @@ _OUTPUT = typer.Option("--output", "-o", metavar="PATH", help="File or folder to
 Output = Annotated[Path, _OUTPUT]
 OptionalOutput = Annotated[Path | None, _OUTPUT]
 Format = Annotated[
-    Literal["text", "glove", "binary", "fasttext", "kv", "safetensors", "npz", "spacy", "static-model"] | None,
-    typer.Option("--format", "-f", help="Format to write; default: by the output's name, or text."),
+    Literal[
+        "text",
+        "glove",
+        "binary",
+        "fasttext",
+        "kv",
+        "safetensors",
+        "npz",
+        "spacy",
+        "static-model",
+        "tsv",
+        "csv",
+        "stardict",
+        "tmx",
+    ]
+    | None,
+    typer.Option(
+        "--format", "-f", help="Format to write, of vectors or of a dictionary; default: by the output's name."
+    ),
 ]
 PerItem = Annotated[
     Path | None,

@@ -16,11 +16,11 @@ from isoglot.errors import LexiconError
 from isoglot.lexicons.coverage import Coverage
 from isoglot.lexicons.frequency import frequency_ranks
 from isoglot.lexicons.read import read_pairs
+from isoglot.lexicons.write import write_dictionary
 from isoglot.named_data import locate
 from isoglot.progress import Progress, silent
 from isoglot.small_tables import html_table
 from isoglot.spaces import LoadReport, Space
-from isoglot.text import write_lines
 
 _EXAMPLES = 8
 
@@ -107,21 +107,15 @@ class Lexicon:
         pairs, report = read_pairs(path)
         return cls(pairs, src_lang, tgt_lang, source=str(path), report=report)
 
-    def save(self, path: str | Path, *, confidence: Sequence[float] | None = None) -> None:
+    def save(
+        self, path: str | Path, *, confidence: Sequence[float] | None = None, format: str | None = None
+    ) -> list[Path]:
         """Write one pair a line, tab-separated UTF-8, packed if the name ends in `.gz`, `.xz`, `.bz2` or `.zst`.
 
-        `confidence`: one number a pair, written as a third column (which `load` skips).
+        `confidence`: one number a pair, written as a third column (which `load` skips), under a header. `format`: see
+        `isoglot.lexicons.write_dictionary`, which also writes CSV, StarDict and TMX; returns the files written.
         """
-        path = Path(path)
-        if confidence is not None and len(confidence) != len(self):
-            raise LexiconError(f"{len(confidence)} confidences for {len(self)} pairs", where=str(path))
-        for pair in self.pairs:
-            for word in pair:
-                # What would not be read back as it is must not be written in silence.
-                if word != word.strip(" ") or any(c in word for c in "\t\n\r\0\ufeff"):
-                    raise LexiconError(f"a dictionary file cannot hold the word {word!r}", where=str(path))
-        numbers = [""] * len(self) if confidence is None else [f"\t{value:.6g}" for value in confidence]
-        write_lines(path, [f"{src}\t{tgt}{number}" for (src, tgt), number in zip(self.pairs, numbers, strict=True)])
+        return write_dictionary(path, self, {} if confidence is None else {"confidence": confidence}, format=format)
 
     def fingerprint(self) -> str:
         """A short digest of the pairs, kept with results to tell which data made them."""

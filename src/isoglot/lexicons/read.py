@@ -6,6 +6,7 @@ The rules, which `read_pairs` counts in its report wherever they repair somethin
   must then have two columns, or three of which the last is a number.
 - Columns after the second are not read. A number there is taken for a confidence and counted as such.
 - A pair that stands twice is kept once. Several lines with one source give that source several targets.
+- A first line "source, target, confidence" (or "uncalibrated"), as `isoglot lexicon` writes it, is a header.
 - Blank lines are skipped. `#` starts no comment: it can be a word.
 - A line with one column, with too many, or that is not UTF-8 is left out; more than a tenth of such lines is
   an error.
@@ -20,6 +21,9 @@ from isoglot.errors import LexiconError
 from isoglot.spaces import LoadReport
 from isoglot.text import read_lines
 
+#: The first columns of a header, and what the third may be: without it, "source" and "target" may be words.
+HEADER = ("source", "target")
+_MEASURES = ("confidence", "uncalibrated")
 _NUMBER = re.compile(r"[-+]?(\d+([.]\d*)?|[.]\d+)([eE][-+]?\d+)?")
 _LARGEST_BAD_SHARE = 0.1
 #: What `read_lines` makes of bytes that are no text.
@@ -41,6 +45,9 @@ def read_pairs(path: Path) -> tuple[list[tuple[str, str]], LoadReport]:
         filled += 1
         tabbed += "\t" in line
         columns = _columns(line)
+        if number == 1 and tuple(columns[:2]) == HEADER and columns[2:3] and columns[2] in _MEASURES:
+            report.add("header", "skipped", f"{path}:{number}")
+            continue
         problem = "not UTF-8" if _NOT_UTF8.search(line) else _problem(columns, tabs="\t" in line)
         if problem:
             bad.append((number, problem))

@@ -80,6 +80,7 @@ def align(
             raise ConfigError(f"{name} is a setting of the aligner", remedy="give it to the aligner")
     unsupervised = chosen.method.supervision == "unsupervised"
     _check_effect(chosen, lexicon, gold, most_pairs, held_out)
+    calibrate = gold if lexicon is None else lexicon
     if lexicon is not None:
         lexicon, rest = split_lexicon(
             lexicon, source, target, seeds=most_pairs, held_out=held_out if gold is None else 0
@@ -91,6 +92,7 @@ def align(
         chosen,
         train=None if unsupervised else lexicon,
         test=gold,
+        calibrate=calibrate,
         score=score,
         threads=threads,
         rerank=rerank,

@@ -41,6 +41,7 @@ def align_pair(
     *,
     train: Lexicon | None,
     test: Lexicon | None = None,
+    calibrate: Lexicon | None = None,
     score: str = "csls",
     neighbourhood: int = 10,
     threads: int | None = None,
@@ -50,8 +51,9 @@ def align_pair(
 ) -> PairOutcome:
     """Fit, map both sides, and measure on `test`.
 
-    `checkpoint` is where an iterative method keeps its state. `rerank` also trains a re-ranker on the seeds, keeps it
-    with the aligned spaces, and reports its figures after the plain ones.
+    With `calibrate`, confidences of dictionaries are calibrated on those of its words, and of `test`, that are not in
+    `train`. `checkpoint` is where an iterative method keeps its state. `rerank` also trains a re-ranker on the seeds,
+    keeps it with the aligned spaces, and reports its figures after the plain ones.
     """
     for lexicon in (train, test):
         if lexicon is not None:
@@ -77,6 +79,12 @@ def align_pair(
         aligned = aligned.with_reranker(Reranker.train(source, target, train, [aligner], **search))
         if test is not None:
             results += evaluate(aligned, test, rerank=True, **search)
+    if calibrate is not None:
+        started = time.perf_counter()
+        given = [pair for lexicon in (train, test, calibrate) if lexicon is not None for pair in lexicon.pairs]
+        # Of a test lexicon reversed, most translations are missing: all but those among the words tested.
+        aligned = aligned.calibrated(Lexicon(given), seen=train, both=calibrate is not test, progress=progress)
+        seconds["calibrate"] = time.perf_counter() - started
     warnings = [str(alignment.info["warning"])] if alignment.info.get("warning") else []
     if aligner.method.supervision == "supervised":
         warnings += few_pairs(alignment.info["pairs"], min(src.dim, tgt.dim))

@@ -143,12 +143,11 @@ class JointOutcome:
         aligned = self.aligned()
         if dictionary:
             first, second = aligned.direction()
-            pairs = induce(aligned, source=first, target=second, limit=dictionary, mutual=True, progress=progress)
-            induced = Lexicon([(pair.source, pair.target) for pair in pairs], first, second)
+            induced = induce(aligned, source=first, target=second, limit=dictionary, mutual=True, progress=progress)
 
         def stages(place: Path) -> None:
             if dictionary:
-                induced.save(place / "dictionary.tsv", confidence=[pair.confidence for pair in pairs])
+                induced.save(place / "dictionary.tsv")
             for name, space in (("trained", self.stages.trained), ("last", self.stages.last)):
                 (place / "joint" / name).mkdir(parents=True)
                 space.write_into(place / "joint" / name)
