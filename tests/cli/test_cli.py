@@ -89,6 +89,11 @@ def test_translate_the_other_way_and_unknown_words(isoglot, aligned, languages):
     mixed = isoglot("translate", aligned, "--from", "south", word, "xyzzyx")
     assert mixed.returncode == 0
     assert "xyzzyx" in mixed.stderr
+    assert "it is a word of south: use --from south" in isoglot("translate", aligned, word).stderr
+    own = max(Lexicon.load(languages / "north-south.txt").by_source, key=len)
+    assert "word by word" in isoglot("translate", aligned, f"{own} {own}").stdout
+    assert only_json(isoglot("translate", aligned, f"{own} {own}", "--json"))[0]["parts"][0]["word"] == own
+    assert f"similar words: {own}" in isoglot("translate", aligned, f"{own}q").stderr
     alone = isoglot("translate", aligned, "xyzzyx")
     assert alone.returncode == 1
     assert isoglot("translate", aligned).returncode == 2

@@ -248,13 +248,23 @@ class Space:
         lengths: npt.NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", self.vectors, self.vectors))
         return lengths
 
-    def _near(self, word: str) -> str | None:
-        """Hint for an unknown word: its spellings in other case, else the most similar frequent words."""
+    def spelled_like(self, word: str, k: int = 3) -> list[str]:
+        """Up to k words spelled like this one: in other case, else the most similar frequent words.
+
+        >>> import numpy as np
+        >>> Space("en", ["music", "musical", "cat"], np.eye(3)).spelled_like("musci", k=1)
+        ['music']
+        """
         near = [other for other in (word.lower(), word.capitalize(), word.upper()) if other in self.index]
         if not near:
             similar = (one for one in self.words if abs(len(one) - len(word)) <= 2 and one[:1] == word[:1])
-            near = difflib.get_close_matches(word, list(itertools.islice(similar, _COMPARED)), n=3)
-        return f"similar words: {', '.join(dict.fromkeys(near))}" if near else None
+            near = difflib.get_close_matches(word, list(itertools.islice(similar, _COMPARED)), n=k)
+        return list(dict.fromkeys(near))[:k]
+
+    def _near(self, word: str) -> str | None:
+        """Hint for an unknown word."""
+        near = self.spelled_like(word)
+        return f"similar words: {', '.join(near)}" if near else None
 
     def _replace(self, **changes: Any) -> Space:
         return dataclasses.replace(self, **changes)
