@@ -102,3 +102,27 @@ def test_languages_through_a_pivot_are_tested_on_lexicons_of_their_own(isoglot, 
     assert pairs["north", "south"]["results"][0]["n"] > 5 * pairs["north", "east"]["results"][0]["n"]
     assert pairs["south", "east"]["results"][0]["value"] > 0.9
     assert pairs["south", "east"]["direct"] is None
+
+
+def test_compare_several_pairs_in_one_call(isoglot, languages, tmp_path):
+    files = ["north=north.vec", "south=south.vec"]
+    both = ["-l", "north-south=north-south.txt", "-l", "south-north=south-north.txt"]
+    Lexicon.load(languages / "north-south.txt").invert().save(languages / "south-north.txt")
+    chosen = ["-m", "procrustes", "-m", "identity"]
+    done = isoglot("compare", *files, *both, *chosen, "-o", tmp_path / "out", "--json", cwd=languages)
+    document = json.loads(done.stdout)
+    assert [one["languages"] for one in document["pairs"]] == [["north", "south"], ["south", "north"]]
+    assert document["summary"]["head"] == ["method", "north-south", "south-north", "mean"]
+    names = {file.name for file in (tmp_path / "out").iterdir()}
+    assert {f"comparison.{ending}" for ending in ("json", "csv", "tex", "svg")} | {"report.html"} <= names
+    assert (tmp_path / "out" / "south-north" / "runs").is_dir()
+    again = isoglot("compare", *files, *both, *chosen, "-o", tmp_path / "out", cwd=languages)
+    assert "P@1 on 2 pairs of languages" in again.stdout
+    for arguments, message in (
+        ([*files, *both, "--swap"], "the other way round"),
+        ([*files, *both[:2], "-l", "north-west=north-south.txt"], "'north-west' is no pair"),
+        ([*files, *both[:2], *both[:2]], "two lexicons for north-south"),
+        (files, "give --lexicon FILE"),
+    ):
+        wrong = isoglot("compare", *arguments, *chosen, "-o", tmp_path / "out", cwd=languages)
+        assert (wrong.returncode, message in wrong.stderr) == (2, True), wrong.stderr

@@ -1,9 +1,10 @@
-"""`isoglot compare`: all methods on one pair of languages, in one table."""
+"""`isoglot compare`: all methods on one or several pairs of languages, in one table."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,29 +13,35 @@ from isoglot.cli.given import refuse
 from isoglot.cli.options import (
     DryRun,
     Json,
-    LexiconName,
+    Lexicons,
     Limit,
     Lower,
     MatchDimensions,
     Methods,
     OptionalHeldOut,
     OptionalPairs,
-    OptionalTest,
     Output,
     Runs,
-    SrcTgt,
     Swap,
+    Tests,
 )
 
 if TYPE_CHECKING:
-    from isoglot.pipelines import Comparison
+    from isoglot.lexicons import Lexicon
+    from isoglot.pipelines import Comparison, Comparisons, Contender
+    from isoglot.progress import Progress
 
 
 @tabular
 def compare_methods(
     context: typer.Context,
-    files: SrcTgt,
-    lexicon: LexiconName,
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="VECTORS", help="Two or more files of vectors, as FILE or LANG=FILE, or catalogue names."
+        ),
+    ],
+    lexicons: Lexicons = None,
     method: Methods = None,
     suite: Annotated[
         Literal["density"] | None,
@@ -43,7 +50,7 @@ def compare_methods(
     runs: Runs = 1,
     pairs: OptionalPairs = None,
     held_out: OptionalHeldOut = None,
-    test: OptionalTest = None,
+    tests: Tests = None,
     output: Output = Path("comparison"),
     limit: Limit = 200_000,
     lower: Lower = False,
@@ -54,8 +61,11 @@ def compare_methods(
 ) -> None:
     """Run all methods (or chosen ones) on the same pairs and words, and print one table.
 
-    Methods that can do without pairs get none. Finished runs are kept in the output folder: a killed comparison resumes
-    where it was.
+    Methods that can do without pairs get none. With --runs, methods that make random choices run with several seeds,
+    and the table tells their spread. Of more than two languages, pairs that have a --lexicon en-fr=FILE are compared.
+
+    The output folder gets the table as comparison.json, .csv and .tex, a picture (.svg) and a page. It also keeps
+    finished runs: a killed comparison resumes where it was.
 
     Examples:
 
@@ -64,18 +74,18 @@ def compare_methods(
       isoglot compare en.vec de.vec -l en-de.txt -m procrustes -m "procrustes,normalise=iterative" -m rcsls
       isoglot compare en.vec de.vec -l en-de.txt --runs 5 --json
       isoglot compare en.vec de.vec -l en-de.txt --suite density
+      isoglot compare vectors/en vectors/fr vectors/ja -l lexicon/en-fr -l lexicon/en-ja -m procrustes -m rcsls
     """
-    from isoglot.cli.console import finish, print_json, progress_bars, table, warn
-    from isoglot.cli.inputs import open_lexicon, open_pair
-    from isoglot.cli.outputs import claim
-    from isoglot.errors import ConfigError
-    from isoglot.pipelines import Suite, compare, contenders, suite as named_suite
+    from isoglot.cli.console import print_json, progress_bars, say, table, warn
+    from isoglot.cli.outputs import claim, write_json
+    from isoglot.errors import ConfigError, LexiconError
+    from isoglot.pipelines import Comparison, Suite, contenders, suite as named_suite, write_comparison
 
     listed = Suite(method or ()) if suite is None else named_suite(suite)
     if suite is not None and method:
         raise ConfigError("give --suite or --method, not both")
     chosen = contenders(listed.methods)
-    if test is not None:
+    if tests:
         refuse(context, "with --test, which holds all the test words", "held_out")
     if not any(one.random for one in chosen):
         names = ", ".join(dict.fromkeys(one.method for one in chosen))
@@ -90,41 +100,85 @@ def compare_methods(
         return
     if held_out == 0:
         raise ConfigError("--held-out 0 leaves no words to compare on", remedy="give a number, or --test")
+    if not lexicons:
+        raise LexiconError("methods are compared on translation pairs", remedy="give --lexicon FILE")
     claim(output)
     with progress_bars() as progress:
-        translations = open_lexicon(lexicon, lower=lower, progress=progress)
-        gold = None if test is None else open_lexicon(test, lower=lower, progress=progress)
-        if swap:
-            translations, gold = translations.invert(), None if gold is None else gold.invert()
-        source, target = open_pair(files, limit=limit, lower=lower, progress=progress)
-        outcome = compare(
-            source,
-            target,
-            translations,
-            chosen,
-            runs=runs,
-            test=gold,
-            most_pairs=pairs,
-            held_out=held_out,
-            folder=output,
-            match_dimensions=match_dimensions,
-            missing=listed.missing,
-            progress=progress,
-        )
-    for warning in outcome.warnings:
+        outcome = _compare(context, chosen, listed.missing, progress)
+    each = [outcome] if isinstance(outcome, Comparison) else list(outcome)
+    for warning in dict.fromkeys(warning for one in each for warning in one.warnings):
         warn(warning)
-    _write_page(outcome, output)
-    head, rows, right = outcome.table()
-    finish(output, "comparison", outcome.record(), json=json, title=outcome.title, head=head, rows=rows, right=right)
+    written = write_comparison(outcome, output)
+    document = outcome.record()
+    write_json(output / "comparison.json", document)
+    if json:
+        print_json(document)
+        return
+    for one in [*(each if len(each) > 1 else []), outcome]:
+        head, rows, right = one.table()
+        table(one.title, head, rows, right=right)
+    say(f"written: {', '.join(str(file) for file in (output / 'comparison.json', *written))}")
 
 
-def _write_page(outcome: Comparison, output: Path) -> None:
-    from isoglot.report import Report, comparison_section, criteria_section, write_report
+def _compare(
+    context: typer.Context, chosen: list[Contender], missing: Sequence[tuple[str, str]], progress: Progress
+) -> Comparison | Comparisons:
+    """One pair as it is given, or several by the names of their lexicons."""
+    from isoglot.assignments import language_and_name
+    from isoglot.cli.inputs import check_different, only, open_pair, open_space
+    from isoglot.errors import ConfigError
+    from isoglot.pipelines import compare, compare_pairs
 
-    rows = outcome.record()["rows"]
-    languages = " to ".join(name or "?" for name in outcome.languages)
-    section = comparison_section("Methods compared", rows, outcome.metric)
-    criteria = criteria_section(rows)
-    sections = [section] if criteria is None else [section, criteria]
-    report = Report(f"Methods compared: {languages}", f"{outcome.n:,} test words.", sections=sections)
-    write_report(output / "report.html", report)
+    values = context.params
+    files, lower, limit = values["files"], values["lower"], values["limit"]
+    settings: dict[str, Any] = {
+        "runs": values["runs"],
+        "most_pairs": values["pairs"],
+        "held_out": values["held_out"],
+        "folder": values["output"],
+        "match_dimensions": values["match_dimensions"],
+        "missing": missing,
+        "progress": progress,
+    }
+    if len(files) <= 2 and len(values["lexicons"]) == 1:
+        test = only(values["tests"], "--test")
+        pairs = _open(values["lexicons"][0], lower, progress)
+        gold = None if test is None else _open(test, lower, progress)
+        if values["swap"]:
+            pairs, gold = pairs.invert(), None if gold is None else gold.invert()
+        return compare(
+            *open_pair(files, limit=limit, lower=lower, progress=progress), pairs, chosen, test=gold, **settings
+        )
+    refuse(context, "with several pairs", "swap", remedy="name the lexicon the other way round: fr-en=FILE")
+    sides = [language_and_name(file) for file in files]
+    check_different([name for _, name in sides])
+    lexicons, tests = (_by_pair(values[name] or [], lower, progress) for name in ("lexicons", "tests"))
+    opened = [open_space(name, lang=lang, limit=limit, lower=lower, progress=progress) for lang, name in sides]
+    spaces = {space.lang: space for space in opened}
+    if len(spaces) < len(opened) or "" in spaces:
+        raise ConfigError("several files need names of their languages", remedy="give them as en=FILE fr=FILE")
+    return compare_pairs(spaces, lexicons, chosen, tests=tests, **settings)
+
+
+def _by_pair(texts: Sequence[str], lower: bool, progress: Progress) -> dict[str | tuple[str, str], Lexicon]:
+    """Lexicons by their pair: as `en-fr=FILE` says, or as a name such as `lexicon/en-fr` does."""
+    from isoglot.errors import ConfigError
+
+    lexicons: dict[str | tuple[str, str], Lexicon] = {}
+    for text in texts:
+        label, equals, _ = text.partition("=")
+        lexicon = _open(text, lower, progress)
+        pair = label if equals and not Path(text).exists() else f"{lexicon.src_lang}-{lexicon.tgt_lang}"
+        if pair == "-":
+            raise ConfigError("not clear of which languages it is", where=text, remedy=f"name it as en-fr={text}")
+        if pair in lexicons:
+            raise ConfigError(f"two lexicons for {pair}", remedy="join the files")
+        lexicons[pair] = lexicon
+    return lexicons
+
+
+def _open(text: str, lower: bool, progress: Progress) -> Lexicon:
+    from isoglot.cli.inputs import open_lexicon
+
+    _, equals, file = text.partition("=")
+    return open_lexicon(file if equals and not Path(text).exists() else text, lower=lower, progress=progress)

@@ -6,7 +6,9 @@ from isoglot.pipelines.alignment_checks import Check as Check, CheckOutcome as C
 from isoglot.pipelines.audit import audit_encoder as audit_encoder, expected_megabytes as expected_megabytes
 from isoglot.pipelines.audit_report import Audit as Audit, Figure as Figure, write_audit_page as write_audit_page
 from isoglot.pipelines.compare import Contender as Contender, compare as compare, contenders as contenders
+from isoglot.pipelines.compare_pairs import Comparisons as Comparisons, compare_pairs as compare_pairs
 from isoglot.pipelines.comparison import Comparison as Comparison, Row as Row
+from isoglot.pipelines.comparison_files import write_comparison as write_comparison
 from isoglot.pipelines.contextual import (
     align_and_test as align_and_test,
     held_out_words as held_out_words,

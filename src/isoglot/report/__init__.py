@@ -8,6 +8,7 @@ from isoglot.report.axes import Axis as Axis
 from isoglot.report.bands import bands_section as bands_section
 from isoglot.report.clouds import Cloud as Cloud, cloud_plot as cloud_plot
 from isoglot.report.comparison import comparison_section as comparison_section, criteria_section as criteria_section
+from isoglot.report.comparison_picture import comparison_picture as comparison_picture
 from isoglot.report.figures import figures_section as figures_section
 from isoglot.report.hubs import (
     HubnessCounts as HubnessCounts,
