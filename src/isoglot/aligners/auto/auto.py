@@ -12,9 +12,12 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+
 from isoglot.aligners.alignment import Alignment
 from isoglot.aligners.auto.candidates import EFFORTS, Given, nominate
-from isoglot.aligners.auto.trials import Trials, choose
+from isoglot.aligners.auto.estimate import estimate_seconds
+from isoglot.aligners.auto.trials import Trials, choose, parts_for
 from isoglot.aligners.auto.without_pairs import align_without_pairs
 from isoglot.aligners.base import METHODS, Aligner, Problem, method
 from isoglot.settings import Limits
@@ -53,6 +56,7 @@ class Auto(Aligner):
     (60, 1.0)
     """
 
+    normalise: str = "iterative"
     effort: str = "normal"
     both_sides: bool = True
 
@@ -65,6 +69,12 @@ class Auto(Aligner):
         """The aligner that a fit has chosen, from its `info["auto"]`, with the seed of this one."""
         return METHODS.get(record["method"])(**{**record["settings"], "seed": self.seed})
 
+    def estimate(self, sizes: tuple[int, int], dim: int, sources: int, *, spelled: bool = True) -> float:
+        """About how many seconds this machine will take, for pairs of so many source words."""
+        given = Given(np.zeros((0, 2), dtype=np.int64), 0, sources, sizes, dim, spelled)
+        candidates = nominate(given, self.effort, both_sides=self.both_sides)
+        return estimate_seconds(candidates, sizes, dim, parts=parts_for(self.effort), reranked=self.effort == "best")
+
     def _fit(self, problem: Problem) -> Alignment:
         if not len(problem.pairs):
             return align_without_pairs(problem, self.seed)
@@ -72,9 +82,9 @@ class Auto(Aligner):
         problem = dataclasses.replace(problem, pairs=given.pairs)
         common = {"seed": self.seed, "normalise": self.normalise, "match_dimensions": self.match_dimensions}
         candidates = nominate(given, self.effort, both_sides=self.both_sides, **common)
-        trials = Trials(problem, given, seed=self.seed)
+        trials = Trials(problem, given, parts=parts_for(self.effort), seed=self.seed)
         outcomes = [trials.run(candidate, number, len(candidates)) for number, candidate in enumerate(candidates)]
-        choice = choose([one for one in outcomes if one.problem is None], given)
+        choice = choose([one for one in outcomes if one.problem is None], given, trials.parts)
         alignment = trials.final(choice.candidate)
         record: dict[str, Any] = {
             "effort": self.effort,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,8 +17,6 @@ from isoglot.spaces import IntVector
 EFFORTS = ("quick", "normal", "best")
 #: With fewer source words than this nothing can be compared.
 LEAST_WORDS = 5
-#: With more source words than this, spelling adds little to a map, and takes a minute to look at.
-_SPELLING_HELPS = 1000
 #: Most frequent words that a quick fit searches.
 _QUICK_CUTOFF = 6000
 
@@ -51,7 +50,7 @@ class Given:
             len(np.unique(pairs[:, 0])),
             (len(problem.X), len(problem.Y)),
             problem.X.shape[1],
-            problem.words is not None,
+            spelled(problem.words),
         )
 
     def record(self) -> dict[str, Any]:
@@ -63,6 +62,17 @@ class Given:
             "sizes": list(self.sizes),
             "dimensions": self.dim,
         }
+
+
+def spelled(words: tuple[Sequence[str], Sequence[str]] | None) -> bool:
+    """Whether both sides have words whose spelling says something; numbers of rows, as matrices get them, do not.
+
+    >>> spelled((["one", "two"], ["un", "deux"])), spelled((["one", "two"], ["0", "1"])), spelled(None)
+    (True, False, False)
+    """
+    if words is None:
+        return False
+    return all(sum(word.isdecimal() for word in side[:1000]) < len(side[:1000]) / 2 for side in words)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,8 +112,10 @@ def nominate(given: Given, effort: str, *, both_sides: bool = True, **common: An
     if effort == "quick":
         tuned = dataclasses.replace(tuned, cutoff=_QUICK_CUTOFF)
     found: list[Aligner] = [tuned]
-    if given.spelled and effort != "quick" and (effort == "best" or given.sources < _SPELLING_HELPS):
-        # Few pairs leave the start to chance; words that are written alike are a second one.
+    few = given.sources < given.dim
+    if given.spelled and effort != "quick" and (effort == "best" or few):
+        # Fewer pairs than dimensions leave much of the start to chance; words that are written alike are a second one,
+        # which takes a minute to find.
         started = dataclasses.replace(tuned, start="cognates")
-        found = [started, tuned] if given.sources < _SPELLING_HELPS else [tuned, started]
+        found = [started, tuned] if few else [tuned, started]
     return [Candidate(one) for one in (*found, Procrustes(**common), LeastSquares(**common))]

@@ -21,10 +21,14 @@ from isoglot.errors import InputError
 from isoglot.progress import silent
 from isoglot.spaces import IntVector
 
-#: Parts of the pairs.
-FOLDS = 3
-#: Most frequent words of each side among which held-out words are translated.
-SEARCHED = 20_000
+#: Most frequent target words among which held-out words are translated, and source words that tell CSLS how crowded
+#: the targets are.
+SEARCHED, CROWD = 20_000, 5_000
+
+
+def parts_for(effort: str) -> int:
+    """Into how many parts the pairs are cut."""
+    return 2 if effort == "quick" else 3
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -64,11 +68,12 @@ class Choice:
 class Trials:
     """Fits candidates on parts of the pairs."""
 
-    def __init__(self, problem: Problem, given: Given, *, seed: int) -> None:
+    def __init__(self, problem: Problem, given: Given, *, parts: int, seed: int) -> None:
+        self.parts = parts
         self._whole = problem
         self._problem = dataclasses.replace(problem, checkpoint=Checkpoint(None, ""))
         enough = given.sources >= LEAST_WORDS
-        self._parts = folds(given.pairs, FOLDS, seed) if enough else []
+        self._parts = folds(given.pairs, parts, seed) if enough else []
 
     def run(self, candidate: Candidate, number: int, total: int) -> Outcome:
         """Translate each part with maps learned from the others; `number` of `total` candidates is for the progress."""
@@ -77,7 +82,7 @@ class Trials:
         try:
             self._check_start(candidate)
             for part, (learn, kept) in enumerate(self._parts):
-                self._problem.progress("comparing methods", number + part / FOLDS, total)
+                self._problem.progress("comparing methods", number + part / self.parts, total)
                 problem = dataclasses.replace(self._problem, pairs=learn, progress=silent)
                 hits.append(self._hits(candidate.aligner._fit(problem), kept))
         except InputError as error:
@@ -102,12 +107,12 @@ class Trials:
     def _hits(self, alignment: Alignment, kept: IntVector) -> Ranks:
         assert isinstance(alignment, LinearAlignment)  # all candidates are linear
         ranks = ranked_by_csls(
-            self._problem.X, self._problem.Y, kept, alignment.W_src, alignment.W_tgt, rows=SEARCHED, k=1
+            self._problem.X, self._problem.Y, kept, alignment.W_src, alignment.W_tgt, rows=(CROWD, SEARCHED), k=1
         )
         return np.asarray(ranks == 1, dtype=np.float64)
 
 
-def choose(outcomes: Sequence[Outcome], given: Given) -> Choice:
+def choose(outcomes: Sequence[Outcome], given: Given, parts: int) -> Choice:
     """The first that is as good as the best, by no more than one standard error of the difference worse."""
     best = max(outcomes, key=lambda one: one.share if len(one.hits) else 0.0)
     if not len(best.hits):
@@ -123,8 +128,8 @@ def choose(outcomes: Sequence[Outcome], given: Given) -> Choice:
         "p_at_1": chosen.share,
         "interval": [low, high],
         "words": len(chosen.hits),
-        "folds": FOLDS,
-        "searched": [min(SEARCHED, size) for size in given.sizes],
+        "folds": parts,
+        "searched": min(SEARCHED, given.sizes[1]),
     }
     return Choice(chosen.candidate, why, figure)
 
