@@ -33,7 +33,8 @@ def test_help_has_examples(isoglot, words):
 def test_align_leaves_a_readable_folder_with_figures(aligned):
     content = json.loads((aligned / "isoglot.json").read_text("utf-8"))
     assert content["languages"] == ["north", "south"]
-    assert content["info"]["method"] == "procrustes"
+    assert content["info"]["method"] == "auto"
+    assert content["info"]["auto"]["pin"].startswith("-m ")
     assert content["info"]["results"][0]["metric"] == "P@1"
     assert content["info"]["results"][0]["value"] > 0.8
     assert (aligned / "spaces" / "north.safetensors").is_file()

@@ -66,7 +66,7 @@ def test_without_pairs_a_method_is_chosen_that_needs_none(pair):
     words, vectors = pair.src.words[:300], np.random.default_rng(0).normal(size=(300, 20))
     with pytest.warns(UserWarning, match="not aligned"):
         aligned = ig.align(pair.src.most_frequent(300), ig.Space("none", words, vectors))
-    assert next(iter(aligned.alignments.values())).method == "cognates"
+    assert next(iter(aligned.alignments.values())).info["auto"]["method"] == "cognates"
     with pytest.raises(LexiconError, match="learns from translation pairs"):
         ig.align(pair.src, pair.tgt, method="procrustes")
 
@@ -91,6 +91,25 @@ def test_what_would_have_no_effect_is_refused(pair, arguments, message):
     given = {name: pair.lexicon if value == 1 else value for name, value in arguments.items()}
     with pytest.raises(ConfigError, match=message):
         ig.align(pair.src, pair.tgt, **given)
+
+
+def test_the_chosen_method_is_re_ranked_and_kept_with_the_folder(pair, tmp_path):
+    aligned = ig.align(pair.src, pair.tgt, pair.lexicon.pairs[:150], effort="quick", rerank=True)
+    (reranker,) = aligned.rerankers.values()
+    assert reranker.info["aligners"][0]["method"] == aligned.info["auto"]["method"]
+    assert [one["protocol"]["denominator"] for one in aligned.info["results"]] == ["cross-validated"] * 2
+    aligned.save(tmp_path / "best")
+    again = ig.load(tmp_path / "best")
+    assert again.rerankers.keys() == aligned.rerankers.keys()
+    words = pair.src.words[:5]
+    assert [a.candidates for a in again.translate(words)] == [a.candidates for a in aligned.translate(words)]
+
+
+def test_a_lexicon_that_does_not_fit_is_doubted(pair):
+    rng = np.random.default_rng(0)
+    wrong = list(zip(pair.src.words[:300], rng.permutation(pair.tgt.words)[:300].tolist(), strict=True))
+    with pytest.warns(UserWarning, match="do lexicon and vectors belong together"):
+        ig.align(pair.src, pair.tgt, wrong, effort="quick")
 
 
 def test_a_test_lexicon_of_its_own(pair):
@@ -148,7 +167,7 @@ def test_load_finds_out_what_it_is(aligned, files, tiny_folder, tmp_path):
     assert type(ig.load(files / "pairs.txt")) is ig.Lexicon
     assert type(ig.load(tiny_folder)) is ig.Encoder
     next(iter(aligned.alignments.values())).save(tmp_path / "map")
-    assert ig.load(tmp_path / "map").method == "procrustes"
+    assert ig.load(tmp_path / "map").method == "auto"
     with pytest.raises(InputError, match="no such file"):
         ig.load(tmp_path / "nothing")
     (tmp_path / "noise.txt").write_text("one two three four\nfive\n")

@@ -6,7 +6,8 @@ under an aligner that was fitted on them, so it learns from features of words th
 by source word, and each part is retrieved with aligners fitted on the others (cross-fitting, as in stacking:
 Wolpert 1992, "Stacked generalization").
 
-On disk, beside an alignment: `rerank.json`, and `aligners/1`, ... for aligners beyond the first.
+On disk, beside an alignment: `rerank.json`, `prior.safetensors` (see `isoglot.aligned.rerank_prior`), and `aligners/1`,
+... for aligners beyond the first.
 """
 
 from __future__ import annotations
@@ -18,20 +19,24 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from safetensors.numpy import save_file
 
 from isoglot.aligned.rerank_features import CandidateSearch, Queries, feature_names
 from isoglot.aligned.rerank_model import RankingModel
-from isoglot.aligned.rerank_training import cross_fit, learn
+from isoglot.aligned.rerank_prior import Prior, principal_directions, split_prior
+from isoglot.aligned.rerank_training import cross_fit, learn, with_directions
 from isoglot.aligned.shared import SharedSpaces
 from isoglot.aligners import Aligner
 from isoglot.errors import ConfigError, InputError, LexiconError
 from isoglot.folders import FolderKind
 from isoglot.lexicons import Lexicon, frequency_ranks
+from isoglot.manifests import TensorFile
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Neighbours
 from isoglot.spaces import Space
 
 _KIND = FolderKind("isoglot-reranker", "a re-ranker", "`isoglot align` with re-ranking", manifest="rerank.json")
+_PRIOR = "prior.safetensors"
 #: More aligners than anybody would ask at once.
 _MOST_VIEWS = 100
 
@@ -47,6 +52,7 @@ class Reranker:
         neighbourhood: of CSLS.
         words: whether frequency and spelling are looked at, or the vectors alone.
         further: the two Spaces as aligned by methods beyond the first, whose candidates and scores count too.
+        prior: for each target word, how likely a dictionary gives it at all, see `isoglot.aligned.rerank_prior`.
         info: how it was made, and `held_out`: P@1 on seed words that neither aligner nor model had seen, in the plain
             order and re-ranked.
     """
@@ -59,6 +65,7 @@ class Reranker:
     words: bool = True
     further: tuple[SharedSpaces, ...] = ()
     info: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    prior: Prior | None = None
 
     @classmethod
     def train(
@@ -111,7 +118,9 @@ class Reranker:
             threads=threads,
             progress=progress,
         )
-        model, facts = learn(seen, penalty)
+        along = principal_directions(tgt.vectors)
+        model, facts = learn(with_directions(seen, along), penalty)
+        model, prior = split_prior(model, along)
         info = {
             "aligners": [{"method": a.method.name, "settings": dataclasses.asdict(a)} for a in aligners],
             "seed_words": len(sources),
@@ -119,7 +128,7 @@ class Reranker:
             "seed": seed,
             **facts,
         }
-        return cls(*seen.direction, model, candidates, neighbourhood, words, seen.further, info)
+        return cls(*seen.direction, model, candidates, neighbourhood, words, seen.further, info, prior)
 
     def retriever(
         self, aligned: SharedSpaces, *, threads: int | None = None, progress: Progress = silent
@@ -128,6 +137,8 @@ class Reranker:
         for name in (self.source, self.target):
             if name not in aligned.spaces:
                 raise ConfigError(f"the re-ranker is for {self.source}-{self.target}, there is no {name!r} here")
+            if name == self.target and self.prior is not None and len(self.prior) != len(aligned.spaces[name]):
+                raise InputError(f"the re-ranker was made for another {name} vocabulary", remedy="train it again")
             for view in self.further:
                 if list(view.spaces[name].words) != list(aligned.spaces[name].words):
                     raise InputError(f"the re-ranker was made for another {name} vocabulary", remedy="train it again")
@@ -152,11 +163,14 @@ class Reranker:
             "neighbourhood": self.neighbourhood,
             "words": self.words,
             "further": len(self.further),
+            "prior": self.prior is not None,
             "model": self.model.record(),
             "info": dict(self.info),
         }
         for number, view in enumerate(self.further, start=1):
             view.save(folder / "aligners" / str(number))
+        if self.prior is not None:
+            save_file({"prior": self.prior}, folder / _PRIOR)
         _KIND.write_manifest(folder, content)
 
     @classmethod
@@ -180,6 +194,10 @@ class Reranker:
             words,
             tuple(SharedSpaces.load(Path(folder) / "aligners" / str(number)) for number in further),
             manifest.mapping("info"),
+            # Folders of earlier releases have none and do not say so.
+            TensorFile.read(Path(folder) / _PRIOR).take("prior", (None,)).astype(np.float32)
+            if "prior" in manifest and manifest.flag("prior")
+            else None,
         )
 
 
@@ -268,7 +286,8 @@ class RerankedRetriever:
         shares = np.empty(found.candidates.shape)
         for rows, measured in found.blocks():
             self.progress("re-ranking", rows.start, len(queries))
-            shares[rows] = reranker.model.shares(measured)
+            prior = None if reranker.prior is None else reranker.prior[found.candidates[rows]]
+            shares[rows] = reranker.model.shares(measured, prior)
         self.progress("re-ranking", len(queries), len(queries))
         # Among equals the plain order, in which candidates come, decides.
         order = np.argsort(-shares, axis=1, kind="stable")

@@ -67,9 +67,14 @@ class RankingModel:
             )
         return cls(names, mean, scale, np.asarray(found.x, dtype=np.float64))
 
-    def shares(self, features: Features) -> Floats:
-        """(queries, candidates): probabilities, which sum to 1 over the candidates of a query."""
+    def shares(self, features: Features, prior: Features | None = None) -> Floats:
+        """(queries, candidates): probabilities, which sum to 1 over the candidates of a query.
+
+        `prior` (queries, candidates) is added to what the features say.
+        """
         scores = ((features - self.mean) / self.scale) @ self.weights
+        if prior is not None:
+            scores = scores + prior
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from isoglot.aligned.rerank_features import CandidateSearch, Features, Queries, feature_names
 from isoglot.aligned.rerank_model import Labels, RankingModel, choose_penalty
+from isoglot.aligned.rerank_prior import direction_names
 from isoglot.aligned.shared import SharedSpaces
 from isoglot.aligners import Aligner
 from isoglot.errors import LexiconError
 from isoglot.lexicons import Lexicon, frequency_ranks
 from isoglot.progress import Progress, silent
-from isoglot.spaces import Space
+from isoglot.spaces import FloatMatrix, Space
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -26,6 +27,7 @@ class TrainingSet:
     Args:
         names: of the features.
         features: (q, c, f); labels: (q, c), whether the candidate translates the word; parts: (q,), the fold of each.
+        candidates: (q, c) rows of the target Space.
         direction: names of source and target.
         further: aligned spaces of all aligners but the first, fitted on all seeds.
     """
@@ -34,6 +36,7 @@ class TrainingSet:
     features: Features
     labels: Labels
     parts: npt.NDArray[np.int64]
+    candidates: npt.NDArray[np.int64]
     direction: tuple[str, str]
     further: tuple[SharedSpaces, ...]
 
@@ -69,7 +72,7 @@ def cross_fit(
         fitted(aligner, lexicon) if number or not _learns_from_pairs(aligner) else None
         for number, aligner in enumerate(aligners)
     ]
-    features, labels, parts, direction = [], [], [], ("", "")
+    features, labels, parts, rows_found, direction = [], [], [], [], ("", "")
     for fold in range(folds):
         progress("learning to re-rank", fold + 1, steps)
         asked = [word for word, part in zip(sources, part_of, strict=True) if part == fold]
@@ -93,15 +96,23 @@ def cross_fit(
         features.append(found.features())
         labels.append(_labels([lexicon.by_source[word] for word in asked], found.candidates, views[0].spaces[target]))
         parts.append(np.full(len(asked), fold))
+        rows_found.append(found.candidates)
     progress("learning to re-rank", steps, steps)
     return TrainingSet(
         feature_names(len(aligners), words=words),
         np.concatenate(features),
         np.concatenate(labels),
         np.concatenate(parts),
+        np.concatenate(rows_found),
         direction,
         tuple(view for view in complete[1:] if view is not None),
     )
+
+
+def with_directions(seen: TrainingSet, along: FloatMatrix) -> TrainingSet:
+    """The same with the candidates' principal directions, `along` (target words, k), as further features."""
+    features = np.concatenate([seen.features, along[seen.candidates]], axis=2)
+    return dataclasses.replace(seen, names=(*seen.names, *direction_names(along.shape[1])), features=features)
 
 
 def learn(seen: TrainingSet, penalty: float | None = None) -> tuple[RankingModel, dict[str, Any]]:

@@ -13,6 +13,8 @@ from isoglot.aligners.alignment_card import (
     side_sources as side_sources,
     warnings_of as warnings_of,
 )
+from isoglot.aligners.auto.auto import Auto as Auto
+from isoglot.aligners.auto.candidates import EFFORTS as EFFORTS, spelled as spelled
 from isoglot.aligners.base import Aligner as Aligner, Method as Method, Problem as Problem, method as method
 from isoglot.aligners.closed_form.anchored import (
     Anchored as Anchored,

@@ -292,7 +292,7 @@ def _check_method(cls: Any) -> None:
         )
 
 
-_FAMILIES = ("adversarial", "closed_form", "flows", "self_learning", "transport", "tuned")
+_FAMILIES = ("adversarial", "auto", "closed_form", "flows", "self_learning", "transport", "tuned")
 #: The table of methods: filled by `@method` and by entry points of the group `isoglot.aligners`.
 METHODS: Registry[type[Aligner]] = Registry(
     "method",

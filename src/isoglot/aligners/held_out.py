@@ -104,13 +104,13 @@ def ranked_by_csls(
     W: FloatMatrix | None = None,
     V: FloatMatrix | None = None,
     *,
-    rows: int = 5_000,
+    rows: tuple[int, int] = (5_000, 5_000),
     k: int = 10,
 ) -> Ranks:
     """`rank_in_lists` by CSLS of X (n, d) mapped by W and Y (m, d) mapped by V; None leaves a side as it is.
 
-    Only each side's first `rows` and those of `kept` are looked at: a part of the vocabularies is enough to tell two
-    steps of one fit apart, and costs little at any size.
+    Only the first `rows` of each side and those of `kept` are looked at: a part of the vocabularies is enough to tell
+    two steps of one fit apart, and costs little at any size.
 
     >>> import numpy as np
     >>> ranked_by_csls(np.eye(3), np.eye(3)[::-1], np.array([[0, 2], [1, 1]])).tolist()
@@ -118,8 +118,8 @@ def ranked_by_csls(
     """
     if not len(kept):
         return np.zeros(0)
-    sources = np.union1d(np.arange(min(rows, len(X))), kept[:, 0])
-    targets = np.union1d(np.arange(min(rows, len(Y))), kept[:, 1])
+    sources = np.union1d(np.arange(min(rows[0], len(X))), kept[:, 0])
+    targets = np.union1d(np.arange(min(rows[1], len(Y))), kept[:, 1])
     A = X[sources] if W is None else X[sources] @ W
     B = Y[targets] if V is None else Y[targets] @ V
     asked = np.unique(kept[:, 0])

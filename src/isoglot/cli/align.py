@@ -11,6 +11,7 @@ from isoglot.cli.commands import tabular
 from isoglot.cli.given import refuse, refuse_doubled
 from isoglot.cli.options import (
     AlignAll,
+    Effort,
     FromVectors,
     Induce,
     Json,
@@ -51,6 +52,7 @@ def align(
     identical: Annotated[bool, typer.Option("--identical", help="Learn from words spelled the same in both.")] = False,
     numerals: Annotated[bool, typer.Option("--numerals", help="Learn from numerals found in both.")] = False,
     method: OptionalMethod = None,
+    effort: Effort = None,
     settings: Settings = None,
     normalise: Normalise = None,
     match_dimensions: MatchDimensions = False,
@@ -77,9 +79,10 @@ def align(
 ) -> None:
     """Align word vectors of two or more languages: one shared space, and a figure for how good it is.
 
-    With pairs the default method is procrustes, without pairs cognates. Unless --test or --held-out say otherwise, the
-    5,000 pairs of the most frequent source words teach and the next 1,500 words test; a smaller lexicon gives a tenth
-    of its words for testing.
+    The default method, auto, compares methods on parts of the pairs and learns from all of them by the best one; its
+    figure is that of the comparison. --effort best looks longer, and re-ranks. Any other method, unless --test or
+    --held-out say otherwise, learns from the 5,000 pairs of the most frequent source words and is tested on the next
+    1,500 words; a smaller lexicon gives a tenth of its words for testing.
 
     With --pivot any number of languages, as LANG=FILE, come into the pivot's space, each with its own --lexicon
     en-fr=FILE. Without lexicons a dictionary is induced for each language, vecmap learns from it, and a language that
@@ -90,6 +93,7 @@ def align(
 
     \b
       isoglot align wiki.en.vec wiki.fr.vec --lexicon en-fr.txt -o en-fr
+      isoglot align vectors/en vectors/fr -l lexicon/en-fr --effort best -o en-fr
       isoglot align vectors/en vectors/fr -l lexicon/en-fr -m contrastive --rerank -o en-fr
       isoglot align en=one.bin de=two.bin --identical --test en-de.test.txt -o en-de
       isoglot align en.vec zh.vec -l en-zh.txt -m cca --set keep=0.9 -o en-zh --json
@@ -103,9 +107,16 @@ def align(
     from isoglot.retrieval import check_score
 
     with_pairs = bool(lexicons) or identical or numerals
-    default = "procrustes" if with_pairs else "cognates" if pivot is None else "vecmap"
+    default = "auto" if with_pairs or pivot is None else "vecmap"
+    if effort is not None and (method or default) != "auto":
+        refuse(context, f"with --method {method or default}", "effort")
+    bound = [] if effort is None else [f"effort={effort}"]
     chosen = parse_aligner(
-        method or default, settings or [], seed=seed, normalise=normalise, match_dimensions=match_dimensions
+        method or default,
+        [*bound, *(settings or [])],
+        seed=seed,
+        normalise=normalise,
+        match_dimensions=match_dimensions,
     )
     check_score(score)
     _check_options(context, chosen, settings or [])
@@ -119,11 +130,12 @@ def align(
 
 
 def _align_two(context: typer.Context, chosen: Aligner) -> None:
+    from isoglot.aligners import Auto
     from isoglot.cli.console import note, notes, print_json, progress_bars, result_table, say, warn
     from isoglot.cli.inputs import only, open_lexicon, open_pair
     from isoglot.errors import ConfigError, LexiconError
     from isoglot.lexicons import identical_strings, numerals as shared_numerals, split_lexicon
-    from isoglot.pipelines import align_pair
+    from isoglot.pipelines import align_pair, choice_lines, estimated_time
 
     values = context.params
     output, lower, held_out = values["output"], values["lower"], values["held_out"]
@@ -134,7 +146,9 @@ def _align_two(context: typer.Context, chosen: Aligner) -> None:
     lexicon, test = only(values["lexicons"], "--lexicon"), only(values["tests"], "--test")
     if sum((lexicon is not None, identical, numerals)) > 1:
         raise ConfigError("--lexicon, --identical and --numerals exclude each other")
-    unsupervised = chosen.method.supervision == "unsupervised"
+    with_pairs = bool(lexicon or identical or numerals)
+    automatic = isinstance(chosen, Auto)
+    unsupervised = chosen.method.supervision == "unsupervised" or (automatic and not with_pairs)
     if values["rerank"] and (unsupervised or not (lexicon or identical or numerals)):
         raise ConfigError("--rerank learns from translation pairs: it needs a supervised method and a --lexicon")
     if unsupervised and (identical or numerals):
@@ -160,13 +174,16 @@ def _align_two(context: typer.Context, chosen: Aligner) -> None:
         # Words that are spelled alike say little about the others.
         calibrate = gold if pairs is None or identical or numerals else pairs
         if pairs is not None:
-            held = held_out if gold is None else 0
+            # `auto` tells the figure of its comparison, and learns from everything.
+            held = 0 if gold is not None or (automatic and held_out is None) else held_out
             pairs, kept = split_lexicon(pairs, source, target, seeds=values["pairs"], held_out=held)
             gold = kept if gold is None else gold
+        if isinstance(chosen, Auto) and pairs is not None:
+            note(estimated_time(source, target, pairs, chosen))
         outcome = align_pair(
             source, target, chosen, train=None if unsupervised else pairs, test=gold, calibrate=calibrate,
             score=values["score"],
-            checkpoint=state, rerank=bool(values["rerank"]), progress=progress,
+            checkpoint=state, rerank=values["rerank"], progress=progress,
         )  # fmt: skip
         outcome.aligned.save(output, progress=progress)
     if outcome.test_coverage is not None:
@@ -176,6 +193,8 @@ def _align_two(context: typer.Context, chosen: Aligner) -> None:
     if values["json"]:
         print_json({"output": str(output), **outcome.aligned.info})
         return
+    for line in choice_lines(outcome.aligned.info.get("auto")):
+        say(line)
     result_table(outcome.results, f"{method}: {source.lang or 'source'} to {target.lang or 'target'}")
     if not outcome.results:
         say("no figure: all pairs were used for learning; give --test or --held-out to measure")

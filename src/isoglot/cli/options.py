@@ -231,6 +231,10 @@ Rerank = Annotated[
     bool | None,
     typer.Option("--rerank/--no-rerank", help="Re-rank candidates by spelling too, with a small model of the pairs."),
 ]
+Effort = Annotated[
+    Literal["quick", "normal", "best"] | None,
+    typer.Option("--effort", help="How long --method auto may look: seconds, two minutes, or as long as it helps."),
+]
 _WORD_METHOD = typer.Option(
     "--word-method",
     metavar="METHOD",

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.aligned import Aligned
-from isoglot.aligners import Aligner, aligner
+from isoglot.aligners import Aligner, Auto, aligner
 from isoglot.errors import ConfigError, ShapeError
 from isoglot.lexicons import Lexicon, split_lexicon
 from isoglot.pipelines.align_pair import align_pair
@@ -35,7 +35,7 @@ def align(
     test: AnyLexicon | None = None,
     most_pairs: int | None = None,
     held_out: int | None = None,
-    rerank: bool = False,
+    rerank: bool | None = None,
     limit: int | None = 200_000,
     src_lang: str | None = None,
     tgt_lang: str | None = None,
@@ -51,13 +51,15 @@ def align(
         src, tgt: Spaces, files of vectors in any format, catalogue names ("vectors/en"), or matrices.
         pairs: translations to learn from: a Lexicon, a file, a catalogue name ("lexicon/en-fr"), pairs of words, or,
             for matrices, pairs of row numbers. None for a method that needs none, which is only measured on them.
-        method: a name of `isoglot.methods()`, "module:Class", or an aligner. By default "procrustes" with pairs, and
-            without them "cognates", which looks at spelling, or "vecmap-unsupervised" for matrices, which have none.
+        method: a name of `isoglot.methods()`, "module:Class", or an aligner. By default "auto", which compares methods
+            on the pairs and learns from all of them by the best; `effort` ("quick", "normal", "best") bounds its time.
         test: translations to measure on. Without it some of the pairs are held out, see `held_out`.
         most_pairs: learn from at most so many pairs, those of the most frequent words.
         held_out: how many source words to measure on instead of learning from them; 0 for none. By default 1,500 of a
-            large lexicon (learning from 5,000 pairs), else a tenth.
-        rerank: also learn a small model that orders candidates by spelling and frequency too.
+            large lexicon (learning from 5,000 pairs), else a tenth; but none for "auto", which tells the figure of its
+            cross-validation.
+        rerank: also learn a small model that orders candidates by spelling and frequency too. By default for "auto"
+            with effort "best".
         limit: read at most so many words of each file.
         src_lang, tgt_lang: language codes, where the files do not tell them.
         score: how candidates are ranked when measuring.
@@ -70,8 +72,7 @@ def align(
     source, target = as_space(src, src_lang, limit, progress), as_space(tgt, tgt_lang, limit, progress)
     lexicon = None if pairs is None else _as_lexicon(pairs, source, target)
     gold = None if test is None else _as_lexicon(test, source, target)
-    if method is None:
-        method = "procrustes" if lexicon is not None else "cognates" if _has_words(src, tgt) else "vecmap-unsupervised"
+    method = method or "auto"
     if isinstance(method, str):
         chosen = aligner(method, seed=seed or 0, **settings)
     else:
@@ -81,6 +82,8 @@ def align(
     unsupervised = chosen.method.supervision == "unsupervised"
     _check_effect(chosen, lexicon, gold, most_pairs, held_out)
     calibrate = gold if lexicon is None else lexicon
+    if isinstance(chosen, Auto) and held_out is None:
+        held_out = 0
     if lexicon is not None:
         lexicon, rest = split_lexicon(
             lexicon, source, target, seeds=most_pairs, held_out=held_out if gold is None else 0
@@ -141,7 +144,3 @@ def _as_lexicon(pairs: AnyLexicon, src: Space, tgt: Space) -> Lexicon:
                 raise ShapeError(f"pairs of rows must lie within the {len(src)} source and {len(tgt)} target rows")
             pairs = [(src.words[i], tgt.words[j]) for i, j in rows]
     return as_lexicon(pairs, src.lang, tgt.lang)
-
-
-def _has_words(*sides: AnySpace) -> bool:
-    return all(isinstance(side, Space | str | Path) for side in sides)

@@ -11,6 +11,15 @@ from isoglot.aligned import Aligned, Reranker
 from isoglot.aligners import Aligner
 from isoglot.errors import LexiconError
 from isoglot.lexicons import Coverage, Lexicon, check_direction
+from isoglot.pipelines.automatic import (
+    calibrated_on_a_part,
+    cross_validated,
+    cross_validated_reranked,
+    doubts,
+    fitted_aligner,
+    gains,
+    worth_reranking,
+)
 from isoglot.pipelines.small_data import few_pairs, few_words
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
@@ -46,14 +55,16 @@ def align_pair(
     neighbourhood: int = 10,
     threads: int | None = None,
     checkpoint: Path | None = None,
-    rerank: bool = False,
+    rerank: bool | None = None,
     progress: Progress = silent,
 ) -> PairOutcome:
     """Fit, map both sides, and measure on `test`.
 
     With `calibrate`, confidences of dictionaries are calibrated on those of its words, and of `test`, that are not in
     `train`. `checkpoint` is where an iterative method keeps its state. `rerank` also trains a re-ranker on the seeds,
-    keeps it with the aligned spaces, and reports its figures after the plain ones.
+    keeps it with the aligned spaces, and reports its figures after the plain ones; None does so for `auto` at its best
+    effort, if held-out seeds are the better for it. Without `test`, the figures of `auto` are those of its
+    cross-validation.
     """
     for lexicon in (train, test):
         if lexicon is not None:
@@ -69,26 +80,39 @@ def align_pair(
         started = time.perf_counter()
         results += evaluate(aligned, test, score=score, neighbourhood=neighbourhood, **search)
         seconds["evaluate"] = time.perf_counter() - started
-    if rerank:
-        if train is None:
-            raise LexiconError("a re-ranker learns from translation pairs", remedy="give a lexicon, or no `rerank`")
+    choice = alignment.info.get("auto", {})
+    if test is None and "p_at_1" in choice:
+        results += [cross_validated(choice)]
+    if rerank and train is None:
+        raise LexiconError("a re-ranker learns from translation pairs", remedy="give a lexicon, or no `rerank`")
+    if rerank or (rerank is None and train is not None and worth_reranking(aligner, src, tgt, train)):
+        started = time.perf_counter()
         # Named as in the aligned folder, which tells two Spaces of one language apart.
         source, target = (
             dataclasses.replace(one, lang=name) for one, name in zip((src, tgt), aligned.names, strict=True)
         )
-        aligned = aligned.with_reranker(Reranker.train(source, target, train, [aligner], **search))
-        if test is not None:
-            results += evaluate(aligned, test, rerank=True, **search)
+        assert train is not None  # `worth_reranking` and the check above
+        reranker = Reranker.train(source, target, train, [fitted_aligner(aligner, choice)], **search)
+        if rerank or gains(reranker):
+            aligned = aligned.with_reranker(reranker)
+            if test is not None:
+                results += evaluate(aligned, test, rerank=True, **search)
+            elif choice:
+                results += [cross_validated_reranked(reranker)]
+        seconds["rerank"] = time.perf_counter() - started
     if calibrate is not None:
         started = time.perf_counter()
         given = [pair for lexicon in (train, test, calibrate) if lexicon is not None for pair in lexicon.pairs]
+        if choice and train is not None and test is None:
+            own = fitted_aligner(aligner, choice)
+            aligned = calibrated_on_a_part(aligned, own, src, tgt, train, progress=progress)
         # Of a test lexicon reversed, most translations are missing: all but those among the words tested.
         aligned = aligned.calibrated(Lexicon(given), seen=train, both=calibrate is not test, progress=progress)
         seconds["calibrate"] = time.perf_counter() - started
     warnings = [str(alignment.info["warning"])] if alignment.info.get("warning") else []
     if aligner.method.supervision == "supervised":
         warnings += few_pairs(alignment.info["pairs"], min(src.dim, tgt.dim))
-    warnings += few_words(results)
+    warnings += [*few_words(results), *doubts(choice)]
     info: dict[str, Any] = {
         "method": aligner.method.name,
         "settings": dataclasses.asdict(aligner),
@@ -96,6 +120,7 @@ def align_pair(
         "lexicons": _lexicons(train, test),
         "results": results.record(),
         "seconds": {step: round(value, 3) for step, value in seconds.items()},
+        **({"auto": choice} if choice else {}),
         "warning": alignment.info.get("warning"),
         "warnings": warnings,
         "provenance": {key: alignment.info[key] for key in ("src", "tgt", "seed", "versions")},

@@ -9,7 +9,7 @@ from typing import Any
 
 from isoglot import catalogue
 from isoglot.aligned import ALIGNED_FOLDER, Aligned, Translation, translate
-from isoglot.aligners import Procrustes
+from isoglot.aligners import Auto
 from isoglot.errors import OfflineError
 from isoglot.lexicons import Lexicon, split_lexicon
 from isoglot.pipelines.align_pair import PairOutcome, align_pair
@@ -71,7 +71,8 @@ def run_demo(
         tell(note)
     train, test = split_lexicon(languages.lexicon, languages.src, languages.tgt)
     assert test is not None  # both kinds of data hold thousands of pairs
-    outcome = align_pair(languages.src, languages.tgt, Procrustes(), train=train, test=test, progress=progress)
+    aligner = Auto(effort="quick")
+    outcome = align_pair(languages.src, languages.tgt, aligner, train=train, test=test, progress=progress)
     outcome.aligned.save(folder, progress=progress)
     _write_page(page, languages, outcome, progress)
     return DemoOutcome(

@@ -57,7 +57,7 @@ def choose_pull(
         targets, column = np.unique(kept[:_MOST, 1], return_inverse=True)
         places = np.stack([row, column], axis=1)
         for i, pull in enumerate(grid):
-            hits[i].append(ranked_by_csls(mapped(pull)(sources), Y[targets], places, rows=_MOST) == 1)
+            hits[i].append(ranked_by_csls(mapped(pull)(sources), Y[targets], places, rows=(_MOST, _MOST)) == 1)
             progress("choosing the pull", number * len(grid) + i + 1, len(parts) * len(grid))
     found = np.stack([np.concatenate(one) for one in hits]).astype(np.float64)  # (grid, words held out)
     number = pick(found, choice, tolerance)

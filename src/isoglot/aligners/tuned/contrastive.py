@@ -17,6 +17,7 @@ from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import METHODS, Aligner, Problem, method
 from isoglot.aligners.held_out import Ranks, hold_out, source_weights, within_one_error
 from isoglot.aligners.tuned.mining import Mined, Translations, Vocabulary
+from isoglot.aligners.tuned.remembered import once_for_data
 from isoglot.checkpoints import Checkpoint, SavedState
 from isoglot.errors import ConfigError
 from isoglot.settings import Limits
@@ -50,7 +51,7 @@ class Contrastive(Aligner):
         - Held-out seeds choose the round to keep.
 
     Args:
-        start: the supervised linear method that gives the first maps.
+        start: the linear method that gives the first maps; one that needs no pairs (cognates) helps where they are few.
         refinements: rounds of self-learning in closed form (Procrustes on seeds and mutual translations) before
             the first gradient step.
         rounds: rounds of gradient steps, each after a new search.
@@ -98,10 +99,8 @@ class Contrastive(Aligner):
     def __post_init__(self) -> None:
         super().__post_init__()
         row = METHODS.get(self.start).method
-        if row.supervision == "unsupervised" or not row.linear or row.name == self.method.name:
-            raise ConfigError(
-                f"contrastive cannot start from {self.start!r}", remedy="name a supervised, linear method for start"
-            )
+        if not row.linear or row.supervision == "optional" or row.name == self.method.name:
+            raise ConfigError(f"contrastive cannot start from {self.start!r}", remedy="name a linear method for start")
 
     def _fit(self, problem: Problem) -> Alignment:
         learn, kept = hold_out(problem.pairs, self.held_out, self.seed)
@@ -127,7 +126,7 @@ class Contrastive(Aligner):
 
     def _start(self, problem: Problem, learn: IntVector) -> _State:
         given = dataclasses.replace(problem, pairs=learn, checkpoint=Checkpoint(None, ""))
-        alignment = METHODS.get(self.start)(seed=self.seed)._fit(given)
+        alignment = once_for_data(METHODS.get(self.start)(seed=self.seed), given)
         if not isinstance(alignment, LinearAlignment):
             raise ConfigError(f"contrastive cannot start from {self.start}, whose maps are not matrices")
         maps = [

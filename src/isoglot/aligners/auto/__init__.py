@@ -1,0 +1,1 @@
+"""`auto`: the method that chooses a method."""

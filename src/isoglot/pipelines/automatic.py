@@ -1,0 +1,129 @@
+"""What a job adds to the choice of `auto`: its figures as results, re-ranking at the best effort, doubts, sentences."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from isoglot.aligned import Aligned, Reranker
+from isoglot.aligners import Aligner, Auto, spelled
+from isoglot.lexicons import Lexicon
+from isoglot.progress import Progress, silent
+from isoglot.spaces import Space
+from isoglot.tasks import Result, bootstrap_intervals
+
+#: Fewer seed words teach a re-ranker nothing.
+_LEAST_TO_RERANK = 100
+#: Words that confidences are calibrated on, at least.
+_TO_CALIBRATE = 100
+#: A cross-validated P@1 that is surely below this is a failure.
+_FAILED = 0.1
+
+
+def estimated_time(src: Space, tgt: Space, train: Lexicon, aligner: Auto) -> str:
+    """A sentence about how long `auto` will take."""
+    sources = len(train.restrict(src, tgt).by_source)
+    spelling = spelled((src.words, tgt.words))
+    seconds = aligner.estimate((len(src), len(tgt)), min(src.dim, tgt.dim), sources, spelled=spelling)
+    about = f"{seconds / 60:.0f} minutes" if seconds >= 90 else f"{max(1, round(seconds))} seconds"
+    return f"auto, effort {aligner.effort}: about {about}"
+
+
+def cross_validated(choice: Mapping[str, Any]) -> Result:
+    """The figure of what `auto` has chosen, see `isoglot.aligners.Auto`."""
+    low, high = choice["interval"]
+    protocol = {
+        "denominator": "cross-validated",
+        "score": "csls",
+        "folds": choice["folds"],
+        "searched": choice["searched"],
+    }
+    return Result("bli", "P@1", choice["p_at_1"], choice["words"], 1.0, protocol, (low, high))
+
+
+def cross_validated_reranked(reranker: Reranker) -> Result:
+    """The re-ranker's figure on seed words that neither the maps nor its model had seen."""
+    facts = reranker.info["held_out"]
+    right = round(facts["reranked"] * facts["n"])
+    hits = np.r_[np.ones(right), np.zeros(facts["n"] - right)]
+    low, high = bootstrap_intervals(hits[:, None])[0].tolist()
+    protocol = {
+        "denominator": "cross-validated",
+        "score": "csls",
+        "folds": reranker.info["folds"],
+        "rerank": reranker.describe(),
+    }
+    return Result("bli", "P@1", facts["reranked"], facts["n"], 1.0, protocol, (low, high))
+
+
+def worth_reranking(aligner: Aligner, src: Space, tgt: Space, train: Lexicon) -> bool:
+    """Whether `auto` goes on to re-rank: at its best effort, with words and seeds enough."""
+    if not isinstance(aligner, Auto) or aligner.effort != "best" or not spelled((src.words, tgt.words)):
+        return False
+    return len(train.restrict(src, tgt).by_source) >= _LEAST_TO_RERANK
+
+
+def fitted_aligner(aligner: Aligner, choice: Mapping[str, Any]) -> Aligner:
+    """The aligner itself, or the one that `auto` has chosen, which need not be chosen again for every part."""
+    return aligner.chosen(choice) if isinstance(aligner, Auto) else aligner
+
+
+def calibrated_on_a_part(
+    aligned: Aligned, aligner: Aligner, src: Space, tgt: Space, train: Lexicon, *, progress: Progress = silent
+) -> Aligned:
+    """With confidences calibrated although the aligned spaces have seen all pairs.
+
+    The same method is fitted once more on most of the words, and asked for the others: it makes much the same scores.
+    Confidences of re-ranked translations stay as they are.
+    """
+    words = list(train.restrict(src, tgt).by_source)
+    if len(words) < 2 * _TO_CALIBRATE:
+        return aligned
+    drawn = np.random.default_rng(aligner.seed).permutation(len(words))[: max(_TO_CALIBRATE, len(words) // 10)]
+    asked = {words[number] for number in drawn}
+    part = dataclasses.replace(train, pairs=[pair for pair in train.pairs if pair[0] not in asked])
+    fitted = Aligned.pair(aligner.fit(src, tgt, part, progress=progress), src, tgt)
+    return dataclasses.replace(
+        aligned, calibrations=fitted.calibrated(train, seen=part, progress=progress).calibrations
+    )
+
+
+def gains(reranker: Reranker) -> bool:
+    """Whether held-out seeds are better off re-ranked."""
+    held_out = reranker.info["held_out"]
+    return bool(held_out["reranked"] > held_out["plain"])
+
+
+def doubts(choice: Mapping[str, Any]) -> list[str]:
+    """A warning where the cross-validation shows that nothing fits.
+
+    >>> doubts({"p_at_1": 0.01, "interval": [0.0, 0.03], "words": 300})
+    ['only 1.0% of 300 words are translated rightly from the other pairs: do lexicon and vectors belong together?']
+    """
+    if "p_at_1" not in choice or choice["interval"][1] >= _FAILED:
+        return []
+    return [
+        f"only {choice['p_at_1']:.1%} of {choice['words']} words are translated rightly from the other pairs: "
+        "do lexicon and vectors belong together?"
+    ]
+
+
+def choice_lines(choice: Mapping[str, Any] | None) -> list[str]:
+    """What `auto` says about its choice, a sentence a line; nothing for another method."""
+    if choice is None:
+        return []
+    lines = []
+    for one in choice["tried"]:
+        if "left_out" in one:
+            lines.append(f"left out {one['label']}: {one['left_out']}")
+        elif "p_at_1" in one:
+            low, high = one["interval"]
+            lines.append(
+                f"tried {one['label']}: P@1 {one['p_at_1']:.3f} ({low:.3f} to {high:.3f}), {one['seconds']:.0f} s"
+            )
+    lines.append(f"chose {choice['chosen']}: {choice['why']}")
+    lines.append(f"to pin it: {choice['pin']}")
+    return lines
