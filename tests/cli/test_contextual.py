@@ -172,6 +172,24 @@ def test_align_on_words_with_a_map_a_layer(run, here):
     assert len(AlignedEncoder.load(here / "out").alignments) == 2
 
 
+def test_align_by_the_preset_of_a_paper(run, here):
+    """Options win over the preset; what it stands for, given one by one, makes the same maps."""
+    command = ["encoder", "align", *NAMED, "-e", "E", "--layer", "last2", "--segmenter", "spaces", "--held-out", 100]
+    done = run(*command, "--preset", "joint-align-contextual", "-o", "out")
+    assert "100 held-out sentences, procrustes of 300" in done.stdout
+    one_by_one = ["-m", "procrustes", "--normalise", "none", "--level", "word", "--word-method", "hmm", "--per-layer"]
+    run(*command, *one_by_one, "-o", "same")
+    made, same = (AlignedEncoder.load(here / name) for name in ("out", "same"))
+    assert str(made.encoder.layers).startswith("sum:")
+    assert (made.level, len(made.alignments)) == ("word", 2)
+    rows = np.random.default_rng(0).normal(size=(5, made.encoder.model.width)).astype(np.float32)
+    for ours, theirs in zip(made.alignments, same.alignments, strict=True):
+        mapped = ours.transform(rows, "src")
+        np.testing.assert_array_equal(mapped, theirs.transform(rows, "src"))
+        # Orthogonal: lengths stay.
+        np.testing.assert_allclose(np.linalg.norm(mapped, axis=1), np.linalg.norm(rows, axis=1), rtol=1e-4)
+
+
 def test_align_says_where_it_hurts(run, here, aligned):
     """Lines against themselves are found before alignment; a map that was learned from shuffled lines ruins that."""
     lines = lines_of(here / "north.txt")
@@ -490,6 +508,8 @@ def test_bad_texts_encoders_and_layers_are_one_line(fail, here, command):
         ((*ALIGN, "--held-out", 400), "400 lines are held out, of 400 with text on both sides: none is left"),
         ((*ALIGN, "--limit", 10, "--held-out", 10), "10 lines are held out, of 10 with text on both sides"),
         ((*ALIGN, "--per-layer"), "a map for each layer needs several layers"),
+        ((*ALIGN, "--preset", "joint-align"), "--preset: unknown preset 'joint-align'; did you mean 'joint-align-con"),
+        ((*ALIGN, "--preset", "joint-align-contextual", "--layer", "last9"), "choose e.g. sum:all"),
         ((*with_texts(ALIGN, "xx=north.txt", "xx=south.txt"),), "two different languages"),
         ((*ALIGN, "--links", "links.pharaoh", "--base", 0), "--links has no effect with --level sentence"),
         ((*ALIGN, "--level", "word", "--links", "links.pharaoh"), "--links needs --base"),

@@ -139,7 +139,7 @@ def test_an_interrupted_run_says_how_to_go_on(command, options, monkeypatch):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (["--preset", "wordott"], "Invalid value for '--preset': 'wordott' is no choice; did you mean 'wordot'?"),
+        (["--preset", "wordott"], "unknown preset 'wordott'; did you mean 'wordot'?"),
         (["--set", "learning_rat=1"], "the command: training has no setting 'learning_rat'; did you mean"),
         (["--set", "batch"], "--set: a setting must be key=value, not 'batch'"),
         (["--set", "batch=many"], "--set: batch is given twice"),

@@ -10,7 +10,7 @@ import pytest
 
 from isoglot.errors import ConfigError, FormatError, InputError
 from isoglot.text import LabelledSentence, write_conll
-from isoglot.transfer import HeadSettings, TransferData, estimate_transfer, run_transfer
+from isoglot.transfer import HeadSettings, TransferData, estimate_transfer, open_vectors, run_transfer
 from isoglot.transfer.vectors import EncoderVectors
 
 SMALL = HeadSettings(hidden=0, epochs=4, batch=16)
@@ -52,6 +52,17 @@ def test_tags_transfer_through_an_aligned_encoder_and_not_through_the_raw_one(ti
     test = table.compare("aligned", "raw")
     assert test.p_value < 0.01
     assert [len(table[name, "south"].runs) for name in table.encoders] == [2, 2]
+
+
+def test_an_aligned_encoder_stands_beside_the_raw_one_on_the_same_layers_only(tiny_folder, aligned, tags, tmp_path):
+    aligned.save(tmp_path / "aligned")
+    encoders = {"raw": str(tiny_folder), "aligned": tmp_path / "aligned"}
+    table = run(encoders, tags, settings=dataclasses.replace(SMALL, layer="-1", pooling="mean"))
+    assert table.encoders == ("raw", "aligned")
+    for key, value in (("layer", "last2"), ("pooling", "first")):
+        settings = dataclasses.replace(SMALL, **{key: value})
+        with pytest.raises(ConfigError, match=f"the maps of this aligned encoder are for `{key}` .*, not {value}"):
+            open_vectors(tmp_path / "aligned", settings)
 
 
 def test_a_killed_run_resumes_and_ends_with_the_same_predictions(tiny, tags, tmp_path):

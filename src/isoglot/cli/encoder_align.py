@@ -10,7 +10,7 @@ import typer
 
 from isoglot.cli.commands import tabular
 from isoglot.cli.encoder_inputs import check_encoder, refuse_for_links
-from isoglot.cli.given import refuse, refuse_doubled
+from isoglot.cli.given import fill, refuse, refuse_doubled
 from isoglot.cli.options import (
     Cache,
     Device,
@@ -29,6 +29,7 @@ from isoglot.cli.options import (
     Output,
     Parallel,
     Pooling,
+    Preset,
     Prompt,
     Seed,
     Segmenters,
@@ -48,6 +49,7 @@ def align(
     texts: Parallel,
     encoder: EncoderName,
     output: Output,
+    preset: Preset = None,
     method: Method = "anchored-local",
     settings: Settings = None,
     normalise: Normalise = None,
@@ -102,6 +104,10 @@ def align(
     --check or --check-text other kinds are measured too: every second line helps to choose how much is changed, the
     others are reported.
 
+    --preset joint-align-contextual is the recipe of Wang et al. 2020: --level word --layer last4 --per-layer
+    --word-method hmm -m procrustes --normalise none. Options that are given beside it win: an encoder with fewer layers
+    takes --layer sum:all.
+
     Settings for --set are those of the method (`isoglot methods NAME`) and, with --level word, word.KEY=VALUE for the
     word alignment, such as word.null=0.4.
 
@@ -112,6 +118,7 @@ def align(
       isoglot encoder align de.txt en.txt -e my-model --check de=talks.de en=talks.en --check-text de=a en=b -o de-en
       isoglot encoder align parallel/de-en -e encoder/minilm --layer 0,6 -m cca -o de-en
       isoglot encoder align de=a.txt en=b.txt -e my-model --level word --layer last4 --per-layer -o de-en
+      isoglot encoder align es=a.txt nl=b.txt -e my-model --preset joint-align-contextual -o es-nl
     """
     from isoglot.aligners import AnchoredLocal
     from isoglot.cli.console import note, print_cost, print_json, progress_bars, say, warn
@@ -128,9 +135,15 @@ def align(
     from isoglot.cli.wording import in_options
     from isoglot.encoders import ALIGNED_ENCODER_FOLDER, estimate_encoding
     from isoglot.errors import ConfigError
-    from isoglot.pipelines import align_and_test, tokenise
+    from isoglot.pipelines import ALIGN_PRESETS, align_and_test, tokenise
+    from isoglot.suggest import choose
     from isoglot.wordalign import check_linking
 
+    if preset is not None:
+        fill(context, choose("preset", preset, ALIGN_PRESETS, where="--preset"))
+        chosen = context.params
+        method, normalise, level = chosen["method"], chosen["normalise"], chosen["level"]
+        per_layer, word_method = chosen["per_layer"], chosen["word_method"]
     own, linking = split_word_settings(settings)
     aligner = parse_aligner(method, own, seed=seed, normalise=normalise, match_dimensions=False)
     check_encoder(encoder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +25,7 @@ from isoglot.cli.options import (
     OptionalPairs,
     OptionalPivot,
     OptionalSeed,
+    Preset,
     Segmenters,
     Settings,
 )
@@ -45,13 +46,7 @@ def finetune(
         typer.Argument(metavar="RECIPE.toml", help="A file with all of this; options on the command line win."),
     ] = None,
     encoder: OptionalEncoder = None,
-    preset: Annotated[
-        Literal[
-            "best", "teach", "wordot", "subot", "l2", "mlm", "mini-mlm", "language-adapter", "static-dcca", "static-mse"
-        ]
-        | None,
-        typer.Option("--preset", help="Objectives by name."),
-    ] = None,
+    preset: Preset = None,
     objectives: Annotated[
         str | None,
         typer.Option("--objectives", help='Objectives of your own, with their weights: "word_ot + 0.5*anchor".'),
@@ -109,6 +104,8 @@ def finetune(
     static vectors in a step), new_head=no, links=hmm, mixed=no, upsample=yes, evaluate_every=0 and checkpoint_every=0
     (steps; 0: ten times a run), patience=0, choose=retrieval (semantic, mlm, last), explode=100. Presets change some of
     them. OBJECTIVE.KEY=VALUE sets an objective's own: word_ot.span=sentence, anchor.weight=0.5.
+
+    Presets: best, teach, wordot, subot, l2, mlm, mini-mlm, language-adapter, static-dcca and static-mse.
 
     --preset teach teaches languages that the encoder does not know: their words get pieces of their own in its
     vocabulary (pieces.most=64000), whose vectors start at those of the pivot's words that stand in the same lines

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import typer
 
@@ -14,6 +15,11 @@ def given(context: typer.Context, name: str) -> bool:
     """Whether the user gave this parameter, even if with its default value."""
     source = context.get_parameter_source(name)
     return source is not None and source.name in ("COMMANDLINE", "ENVIRONMENT")
+
+
+def fill(context: typer.Context, values: Mapping[str, Any]) -> None:
+    """Take these values, such as a preset's, for parameters that the user did not give."""
+    context.params.update({name: value for name, value in values.items() if not given(context, name)})
 
 
 def refuse(context: typer.Context, why: str, *names: str, remedy: str = "leave it out") -> None:

@@ -251,6 +251,10 @@ _LAYER = typer.Option(
 )
 Layer = Annotated[str, _LAYER]
 OptionalLayer = Annotated[str | None, _LAYER]
+Preset = Annotated[
+    str | None,
+    typer.Option("--preset", metavar="NAME", help="The settings of a paper or for a purpose, by name, see above."),
+]
 Pooling = Annotated[
     Literal["mean", "first", "last"], typer.Option("--pooling", help="How a word's subwords become one vector.")
 ]

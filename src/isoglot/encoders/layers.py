@@ -50,7 +50,8 @@ def parse_layers(text: str | int | Layers, depth: int) -> Layers:
     if plain.startswith("last") and plain[4:].isdigit() and plain[4:] != "0":
         count = int(plain[4:])
         if count > depth:
-            raise ConfigError(f"{plain} asks for {count} layers, the encoder has {depth}", where="layer")
+            what = f"{plain} asks for {count} layers, the encoder has {depth}"
+            raise ConfigError(what, where="layer", remedy="choose e.g. sum:all, with the embedding")
         return Layers(tuple(range(depth - count + 1, depth + 1)), "sum" if count > 1 else "concatenate")
     head, colon, rest = plain.partition(":")
     combination: Combination = "concatenate"

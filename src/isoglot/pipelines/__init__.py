@@ -24,7 +24,11 @@ from isoglot.pipelines.contextual_pairs import (
 )
 from isoglot.pipelines.demo import run_demo as run_demo
 from isoglot.pipelines.demo_search import run_search_demo as run_search_demo
-from isoglot.pipelines.encoder_alignment import align_encoder as align_encoder, tokenise as tokenise
+from isoglot.pipelines.encoder_alignment import (
+    ALIGN_PRESETS as ALIGN_PRESETS,
+    align_encoder as align_encoder,
+    tokenise as tokenise,
+)
 from isoglot.pipelines.finetune_encoder import Finetuned as Finetuned, finetune as finetune
 from isoglot.pipelines.induction import check_inducer as check_inducer, check_learner as check_learner
 from isoglot.pipelines.joint import (

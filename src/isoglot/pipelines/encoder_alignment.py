@@ -21,6 +21,19 @@ from isoglot.spaces import FloatMatrix, IntVector, Space
 from isoglot.text import ParallelText, segmenter as segmenter_named
 from isoglot.wordalign import WordLinks, check_links
 
+#: Papers' ways to align an encoder, by name, as parameters of `align_and_test` and of the encoder. Wang et al. 2020: an
+#: orthogonal map for each of the last four layers, learned on words that a statistical model links; the results are
+#: summed. Vectors are neither scaled nor centred, as the paper says nothing of either.
+ALIGN_PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "joint-align-contextual": {
+        "method": "procrustes",
+        "normalise": "none",
+        "level": "word",
+        "layer": "last4",
+        "per_layer": True,
+        "word_method": "hmm",
+    },
+}
 #: Learns maps for one text by any aligner.
 Learn = Callable[[Aligner], AlignedEncoder]
 

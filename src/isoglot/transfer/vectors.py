@@ -15,6 +15,7 @@ from isoglot.aligned import ALIGNED_FOLDER, Aligned
 from isoglot.aligners import Side
 from isoglot.encoders import AlignedEncoder, Encoder, WordVectors, check_encoder, is_aligned_folder
 from isoglot.encoders.gguf import gguf_file
+from isoglot.encoders.layers import parse_layers
 from isoglot.encoders.names import find_model
 from isoglot.errors import ConfigError, InputError
 from isoglot.progress import Progress, silent
@@ -176,9 +177,9 @@ def open_vectors(source: Source, settings: HeadSettings | None = None, *, progre
     if ALIGNED_FOLDER.owns(folder):
         return StaticVectors(str(source), Aligned.load(folder).spaces)
     if is_aligned_folder(folder):
-        if chosen:
-            raise ConfigError("an aligned encoder has its own layer and pooling", where=str(source))
-        return AlignedVectors(AlignedEncoder.load(folder, progress=progress))
+        aligned = AlignedEncoder.load(folder, progress=progress)
+        _check_same(aligned.encoder, chosen, str(source))
+        return AlignedVectors(aligned)
     if _is_space(source):
         space = Space.load(source, progress=progress)
         if not space.lang:
@@ -203,6 +204,15 @@ def check_source(source: Source, settings: HeadSettings) -> None:
         what = f"{'static vectors' if static else 'an aligned encoder'} cannot be trained"
         where = str(source) if isinstance(source, str | Path) else None
         raise ConfigError(what, where=where, remedy="set `weights` to frozen")
+
+
+def _check_same(encoder: Encoder, chosen: Mapping[str, str], where: str) -> None:
+    """What is chosen must be what an aligned encoder has already, so that it can stand beside the encoder as it is."""
+    for key, value in chosen.items():
+        own = encoder.layers if key == "layer" else getattr(encoder, key)
+        if own != (parse_layers(value, encoder.model.depth) if key == "layer" else value):
+            what = f"the maps of this aligned encoder are for `{key}` {own}, not {value}"
+            raise ConfigError(what, where=where, remedy=f"set `{key}` to {own}")
 
 
 def _is_space(source: str | Path) -> bool:

@@ -1,0 +1,235 @@
+"""Does aligning help to find names in a language without labelled text? Joint-Align's claims (Wang et al. 2020).
+
+    python benchmarks/transfer.py layers                    # CoNLL-2002, es-nl: a map for each of the last four layers
+    python benchmarks/transfer.py layers --curves           # and why: by layer, by lines to learn from
+    python benchmarks/transfer.py static                    # PAN-X, en-fr: catalogue vectors, by method
+
+Reads ../shared/data (names) and the catalogue's texts, vectors and lexicon; says so and stops where the former is
+missing. Heads are BiLSTM-CRFs on vectors that stay as they are. The epoch is chosen on a part of the training language
+that is neither learned from nor tested; nothing else was chosen. What --work holds already is not computed again.
+Prints tables, tests every alignment against the vectors as they come, and writes benchmarks/results/transfer.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import isoglot
+from isoglot import catalogue
+from isoglot.aligned import Aligned
+from isoglot.aligners import Aligner, aligner
+from isoglot.encoders import AlignedEncoder, Encoder
+from isoglot.pipelines import align_encoder, tokenise
+from isoglot.text import ParallelText
+from isoglot.transfer import Few, HeadSettings, TransferTable, gather_examples, open_vectors, run_transfer
+from isoglot.wordalign import WordLinks, read_links, statistical_align, write_links
+
+DATA = Path(__file__).parents[2] / "shared" / "data" / "ner"
+#: Encoders, and the layers whose maps are summed. USE has an embedding and one layer.
+ENCODERS = {
+    "minilm": ("encoder/minilm", "last4"),
+    "use": ("encoder/use-multilingual", "sum:all"),
+    "gemma": ("encoder/gemma-3-270m", "last4"),
+}
+#: Ways to align an encoder: method, its normalisation, and whether every layer has a map of its own. Without a map,
+#: centring tells what of a gain is due to the language's mean alone.
+WAYS = {
+    "per layer": ("procrustes", "none", True),
+    "centred": ("identity", "centre", False),
+    "per layer, centred": ("procrustes", "centre", True),
+    "one map": ("procrustes", "none", False),
+}
+#: Ways to align word vectors: method, and whether it is given the lexicon.
+STATIC = {
+    "as they come": ("identity,normalise=none", False),
+    "unit length, centred": ("identity", False),
+    "procrustes": ("procrustes", True),
+    "rcsls": ("rcsls", True),
+    "contrastive": ("contrastive", True),
+    "vecmap": ("vecmap", True),
+    "cognates": ("cognates", False),
+}
+FILES = {"es": "esp", "nl": "ned"}
+#: Longer paragraphs cost the word alignment much and teach it little.
+LONGEST = 30
+
+
+def pivot_text(lines: int) -> ParallelText:
+    """Spanish and Dutch that translate the same English: messages and help pages of programs, shuffled."""
+    pairs: dict[tuple[str, str], None] = {}
+    for kind in ("", "-help"):
+        spanish, dutch = (
+            dict(catalogue.load_parallel("en", lang, name=f"parallel/en-{lang}{kind}")) for lang in ("es", "nl")
+        )
+        pairs |= {(spanish[key], dutch[key]): None for key in spanish.keys() & dutch.keys()}
+    short = sorted(pair for pair in pairs if max(len(side.split()) for side in pair) <= LONGEST)
+    chosen = [short[number] for number in np.random.default_rng(0).permutation(len(short))[:lines]]
+    return ParallelText("es", "nl", tuple(es for es, _ in chosen), tuple(nl for _, nl in chosen))
+
+
+def linked(text: ParallelText, work: Path) -> list[WordLinks]:
+    place = work / f"links.{text.fingerprint()[:12]}.pharaoh"
+    if not place.exists():
+        words = tokenise(text)
+        write_links(place, statistical_align(words.src, words.tgt, "hmm"), base=0)
+    return read_links(place, base=0)
+
+
+def aligned_encoder(
+    encoder: Encoder, text: ParallelText, links: list[WordLinks], way: tuple[str, str, bool], lines: int
+) -> AlignedEncoder:
+    method, normalise, per_layer = way
+    part = ParallelText("es", "nl", text.src[:lines], text.tgt[:lines])
+    several = per_layer and len(encoder.layers.numbers) > 1
+    one: Aligner = aligner(method, normalise=normalise)
+    return align_encoder(encoder, part, one, level="word", per_layer=several, links=links[:lines])
+
+
+def names_table(
+    encoders: Mapping[str, Any],
+    source: str,
+    files: Mapping[str, tuple[Path, Path]],
+    few: Few,
+    options: Any,
+    place: Path,
+) -> TransferTable:
+    train, _ = files[source]
+    data = gather_examples("ner", [train], None, {lang: test for lang, (_, test) in files.items()}, few=few)
+    settings = HeadSettings(hidden=options.hidden, epochs=options.epochs)
+    return run_transfer(
+        "ner", encoders, data.train, data.dev, data.tests, source=source, runs=options.runs, settings=settings,
+        output=place,
+    )  # fmt: skip
+
+
+def shown(table: TransferTable, title: str) -> dict[str, Any]:
+    """Print a table with the difference of each encoder from the first, and give it as plain data."""
+    print(f"\n{title}: {table.title}, {len(table[table.encoders[0], table.source].runs)} seeds")
+    rows = {}
+    for name in table.encoders:
+        row: dict[str, Any] = {lang: dataclasses.asdict(table[name, lang]) for lang in table.languages}
+        cells = [f"{lang} {100 * row[lang]['value']:5.1f} {spread(row[lang]['over_seeds'])}" for lang in row]
+        if name != table.encoders[0]:
+            test = table.compare(name, table.encoders[0])
+            row["difference"] = {**test.record(), "claim": claim(table, name)}
+            low, high = test.interval
+            cells.append(f"{100 * test.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}) {claim(table, name)}")
+        print(f"  {name:24}{'   '.join(cells)}", flush=True)
+        rows[name] = row
+    return {"source": table.source, "settings": dict(table.settings), "rows": rows}
+
+
+def spread(interval: tuple[float, float] | None) -> str:
+    return "" if interval is None else f"({100 * interval[0]:.1f} to {100 * interval[1]:.1f})"
+
+
+def claim(table: TransferTable, name: str) -> str:
+    """Whether the encoder does better than the first in the other languages, by the interval and by the runs."""
+    first = table.encoders[0]
+    low, high = table.compare(name, first).interval
+    better, worse = table.mean(name, source=False), table.mean(first, source=False)
+    assert better is not None
+    assert worse is not None
+    if low > 0 and min(better.runs) > max(worse.runs):
+        return "better"
+    if high < 0 and max(better.runs) < min(worse.runs):
+        return "worse"
+    return "undecided"
+
+
+def layers_part(options: Any, results: dict[str, Any]) -> None:
+    """CoNLL-2002 in both directions; the epoch is chosen on the last tenth of training, testa is the test."""
+    text = pivot_text(options.lines)
+    links = linked(text, options.work)
+    folder = DATA / "conll2002"
+    files = {lang: (folder / f"{stem}.train.gz", folder / f"{stem}.testa.gz") for lang, stem in FILES.items()}
+    few = Few(options.train, options.train // 5, options.test)
+    print(f"{len(text):,} lines of es-nl, {options.train:,} sentences to train on")
+    for short in options.encoders:
+        name, layer = ENCODERS[short]
+        place = options.work / f"layers-{short}"
+        cases = [(layer, WAYS, len(text))]
+        if options.curves:
+            way = {"per layer": WAYS["per layer"]}
+            depth = Encoder(name).model.depth
+            cases = [(str(one), way, len(text)) for one in range(depth + 1)]
+            cases += [(layer, way, lines) for lines in (200, 1000, len(text))]
+        for chosen, ways, lines in cases:
+            raw = Encoder(name, layer=chosen, cache=options.work / "vectors")
+            encoders: dict[str, Any] = {"raw": raw}
+            encoders |= {label: aligned_encoder(raw, text, links, way, lines) for label, way in ways.items()}
+            for source in options.sources:
+                title = f"{short}, layer {raw.layers}, {lines:,} lines"
+                table = names_table(encoders, source, files, few, options, place)
+                record(results, "layers", f"{title}, from {source}", shown(table, title), options)
+
+
+def static_part(options: Any, results: dict[str, Any]) -> None:
+    """PAN-X, trained on English, tested on both dev files; the epoch is chosen on the last tenth of training."""
+    files = {lang: (DATA / "panx" / "train.en.tsv.xz", DATA / "panx" / f"dev.{lang}.tsv.xz") for lang in ("en", "fr")}
+    few = Few(options.train, options.train // 5, options.test)
+    spaces: dict[str, Aligned] = {}
+    for label, (method, uses) in STATIC.items():
+        place = options.work / f"static-{label.replace(' ', '-').replace(',', '')}"
+        if not place.exists():
+            name, _, steps = method.partition(",normalise=")
+            pairs = "lexicon/en-fr" if uses else None
+            test = None if uses else "lexicon/en-fr"
+            settings = {"normalise": steps} if steps else {}
+            made = isoglot.align("vectors/en", "vectors/fr", pairs, method=name, test=test, **settings)
+            made.save(place)
+        spaces[label] = Aligned.load(place)
+    for lang, (_, path) in files.items():
+        sentences = [one.words for one in gather_examples("ner", [path], None, {}).train]
+        flags = open_vectors(spaces["as they come"]).words(sentences, lang).vectors[:, -1]
+        print(f"{lang}: {100 * (1 - flags.mean()):.1f}% of the words have a vector")
+        results.setdefault("coverage", {})[lang] = float(1 - flags.mean())
+    table = names_table(spaces, "en", files, few, options, options.work / "static")
+    record(results, "static", "catalogue vectors, en-fr", shown(table, "catalogue vectors, en-fr"), options)
+
+
+def record(results: dict[str, Any], part: str, name: str, content: dict[str, Any], options: Any) -> None:
+    results.setdefault(part, {})[name] = {**content, "load": round(os.getloadavg()[0], 1)}
+    options.output.parent.mkdir(exist_ok=True)
+    options.output.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
+
+
+PARTS = {"layers": layers_part, "static": static_part}
+
+
+def main() -> None:
+    own = Path(__file__).parent / "results"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=list(PARTS))
+    parser.add_argument("--encoders", nargs="+", choices=ENCODERS, default=["minilm", "use"])
+    parser.add_argument("--sources", nargs="+", choices=FILES, default=list(FILES), help="languages to train on")
+    parser.add_argument("--curves", action="store_true", help="by layer, and by lines to learn from")
+    parser.add_argument("--lines", type=int, default=8000, help="lines of es-nl to learn maps from")
+    parser.add_argument("--train", type=int, default=2000, help="sentences to train heads on")
+    parser.add_argument("--test", type=int, default=1500, help="sentences of each language to test on")
+    parser.add_argument("--hidden", type=int, default=128)
+    parser.add_argument("--epochs", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--work", type=Path, default=own / "transfer-work")
+    parser.add_argument("--output", type=Path, default=own / "transfer.json")
+    options = parser.parse_args()
+    if not DATA.is_dir():
+        print("the benchmark text (../shared/data/ner) is not here: nothing to measure")
+        sys.exit(0)
+    options.work.mkdir(parents=True, exist_ok=True)
+    results = json.loads(options.output.read_text("utf-8")) if options.output.exists() else {}
+    for part in options.parts:
+        PARTS[part](options, results)
+
+
+if __name__ == "__main__":
+    main()
