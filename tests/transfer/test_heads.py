@@ -119,6 +119,26 @@ def test_the_best_epoch_is_kept_and_patience_ends_it():
     assert network.weight.item() == seen[1] != seen[-1]
 
 
+def test_examples_of_like_length_share_a_batch_and_all_are_seen_in_every_epoch():
+    import torch
+
+    network, lengths, batches = torch.nn.Linear(1, 1), [number % 30 for number in range(1000)], []
+
+    def loss(numbers):
+        batches.append(numbers)
+        return network(torch.ones(len(numbers), 1)).sum()
+
+    settings = HeadSettings(epochs=2, batch=20, learning_rate=1e-6)
+    train_network(network, 1000, loss, lambda: 0.0, settings, 0, lengths=lengths)
+    epochs = [batches[:50], batches[50:]]
+    assert [sorted(number for batch in epoch for number in batch) for epoch in epochs] == [list(range(1000))] * 2
+    assert epochs[0] != epochs[1]
+    spread = [max(lengths[n] for n in batch) - min(lengths[n] for n in batch) for batch in batches]
+    assert sum(spread) / len(spread) < 4
+    # In random order: short sentences do not all come first.
+    assert sorted(epochs[0], key=lambda batch: lengths[batch[0]]) != epochs[0]
+
+
 def test_a_loss_that_is_no_number_is_one_line():
     import torch
 

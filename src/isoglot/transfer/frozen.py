@@ -72,6 +72,7 @@ class FrozenHead(Generic[E, R]):
                 lambda: score(dev, self._answers(tested).values),
                 self._settings,
                 seed,
+                lengths=self._lengths(seen, places),
                 progress=progress,
             )
 
@@ -116,6 +117,10 @@ class FrozenHead(Generic[E, R]):
     def _learnable(self, read: R) -> Sequence[int]:
         """Numbers of what can be learned from."""
         raise NotImplementedError
+
+    def _lengths(self, read: R, numbers: Sequence[int]) -> list[int] | None:
+        """Of these examples, for networks that take as many steps as the longest of a batch has words."""
+        return None
 
     def _rows(self, read: R) -> Rows:
         """The vectors that the network reads."""
@@ -212,6 +217,9 @@ class TagHead(FrozenHead[LabelledSentence, _Tagged]):
 
     def _learnable(self, read: _Tagged) -> Sequence[int]:
         return [number for number, labels in enumerate(read.labels) if labels]
+
+    def _lengths(self, read: _Tagged, numbers: Sequence[int]) -> list[int] | None:
+        return None if self._settings.tagger == "words" else [len(read.labels[number]) for number in numbers]
 
     def _rows(self, read: _Tagged) -> Rows:
         return read.words.rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 TRAINING = "training the head"
 #: The largest norm of a gradient.
 _CLIP = 1.0
+#: Batches whose examples are sorted by length together: enough for little padding, few enough to stay random.
+_POOL = 16
 
 
 def train_network(
@@ -30,6 +32,7 @@ def train_network(
     settings: HeadSettings,
     seed: int,
     *,
+    lengths: Sequence[int] | None = None,
     accelerator: Any = None,
     schedule: bool = False,
     progress: Progress = silent,
@@ -40,6 +43,7 @@ def train_network(
         count: number of examples.
         loss: of these examples, in one batch.
         score: of the network on the development set; higher is better.
+        lengths: of the examples, of a network that takes as many steps as the longest in a batch: like go together.
         accelerator: takes the backward pass and the step, where the network was prepared by one.
         schedule: whether the learning rate rises and falls; else it is constant.
     """
@@ -56,7 +60,7 @@ def train_network(
     done = 0
     for epoch in range(1, settings.epochs + 1):
         network.train()
-        for numbers in _batches(random.permutation(count).tolist(), settings.batch):
+        for numbers in _batches(random, count, settings.batch, lengths):
             if schedule:
                 for group in optimiser.param_groups:
                     group["lr"] = settings.rate * _rate(done, steps, settings.warmup)
@@ -87,8 +91,23 @@ def train_network(
     return Fitting(best.epoch, best.dev, epoch)
 
 
-def _batches(order: Sequence[int], size: int) -> Iterator[list[int]]:
-    return (list(order[begin : begin + size]) for begin in range(0, len(order), size))
+def _batches(
+    random: np.random.Generator, count: int, size: int, lengths: Sequence[int] | None = None
+) -> list[list[int]]:
+    """All examples in random batches; with `lengths`, of like length, in random order.
+
+    >>> sorted(sorted(batch) for batch in _batches(np.random.default_rng(0), 4, 2, [5, 90, 6, 80]))
+    [[0, 2], [1, 3]]
+    """
+    order = random.permutation(count).tolist()
+    if lengths is None:
+        return [order[begin : begin + size] for begin in range(0, count, size)]
+    batches = []
+    for begin in range(0, count, _POOL * size):
+        pool = sorted(order[begin : begin + _POOL * size], key=lengths.__getitem__)
+        batches += [pool[start : start + size] for start in range(0, len(pool), size)]
+    random.shuffle(batches)
+    return batches
 
 
 def _rate(step: int, steps: int, warmup: float) -> float:

@@ -20,7 +20,7 @@ from isoglot.encoders.names import find_model
 from isoglot.errors import ConfigError, InputError
 from isoglot.progress import Progress, silent
 from isoglot.resumable import digest
-from isoglot.spaces import FloatMatrix, Space
+from isoglot.spaces import FloatMatrix, IntVector, Space
 from isoglot.transfer.settings import HeadSettings
 
 _SIDES: tuple[Side, ...] = get_args(Side)
@@ -114,9 +114,12 @@ class AlignedVectors:
 class StaticVectors:
     """Of words, each always the same; those without a vector are zero and carry a flag, the last dimension.
 
+    A word that is not known as it is written is looked up in lower case.
+
     >>> space = Space("en", ["a", "cat"], np.eye(2, dtype=np.float32))
-    >>> StaticVectors("toy", {"en": space}).words([["A", "dog"]], "en")[0].tolist()
-    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    >>> toy = StaticVectors("toy", {"en": space})
+    >>> toy.words([["A", "dog"]], "en")[0].tolist(), toy.coverage([["A", "dog"]], "en")
+    ([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], 0.5)
     """
 
     name: str
@@ -130,12 +133,8 @@ class StaticVectors:
         return digest("static", self._space(lang).fingerprint())
 
     def words(self, sentences: Sequence[Sequence[str]], lang: str, *, progress: Progress = silent) -> WordVectors:
-        space = self._space(lang)
-        flat = [word for words in sentences for word in words]
-        rows = space.rows(flat)
-        unknown = np.flatnonzero(rows < 0)
-        rows[unknown] = space.rows(flat[place].lower() for place in unknown.tolist())
-        vectors = np.zeros((len(flat), space.dim + 1), dtype=np.float32)
+        space, rows = self._space(lang), self._rows(sentences, lang)
+        vectors = np.zeros((len(rows), space.dim + 1), dtype=np.float32)
         known = rows >= 0
         vectors[known, :-1] = space.vectors[rows[known]]
         vectors[~known, -1] = 1.0
@@ -147,6 +146,20 @@ class StaticVectors:
         words = self.words([text.split() for text in texts], lang, progress=progress)
         means = [rows.mean(axis=0) if len(rows) else np.zeros(words.dim, dtype=np.float32) for rows in words]
         return np.array(means, dtype=np.float32).reshape(len(texts), words.dim)
+
+    def coverage(self, sentences: Sequence[Sequence[str]], lang: str) -> float:
+        """The share of the words, as often as they occur, that have a vector."""
+        rows = self._rows(sentences, lang)
+        return float((rows >= 0).mean()) if len(rows) else 0.0
+
+    def _rows(self, sentences: Sequence[Sequence[str]], lang: str) -> IntVector:
+        """The row of every word; -1 if it has none."""
+        space = self._space(lang)
+        flat = [word for words in sentences for word in words]
+        rows = space.rows(flat)
+        unknown = np.flatnonzero(rows < 0)
+        rows[unknown] = space.rows(flat[place].lower() for place in unknown.tolist())
+        return rows
 
     def _space(self, lang: str) -> Space:
         if lang not in self.spaces:
