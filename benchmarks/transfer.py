@@ -45,11 +45,12 @@ ENCODERS = {
     "use": ("encoder/use-multilingual", "sum:all"),
     "gemma": ("encoder/gemma-3-270m", "last4"),
 }
-#: Ways to align an encoder: method, its normalisation, and whether every layer has a map of its own. Without a map,
-#: centring tells what of a gain is due to the language's mean alone.
+#: Ways to align an encoder: method, its normalisation, and whether every layer has a map of its own. The first is the
+#: plain sum of the layers. Without a map, centring tells what of a gain is due to the language's mean alone.
 WAYS = {
+    "raw": ("identity", "none", True),
     "per layer": ("procrustes", "none", True),
-    "centred": ("identity", "centre", False),
+    "centred": ("identity", "centre", True),
     "per layer, centred": ("procrustes", "centre", True),
     "one map": ("procrustes", "none", False),
 }
@@ -165,17 +166,16 @@ def layers_part(options: Any, results: dict[str, Any]) -> None:
         place = options.work / f"layers-{short}"
         cases = [(layer, {label: WAYS[label] for label in options.ways}, len(text))]
         if options.curves:
-            way = {"per layer": WAYS["per layer"]}
+            way = {label: WAYS[label] for label in ("raw", "per layer")}
             depth = Encoder(name).model.depth
             cases = [(str(one), way, len(text)) for one in range(depth + 1)]
             cases += [(layer, way, lines) for lines in (200, 1000, len(text))]
         for chosen, ways, lines in cases:
-            raw = Encoder(name, layer=chosen, cache=options.work / "vectors")
-            encoders: dict[str, Any] = {"raw": raw}
-            encoders |= {label: aligned_encoder(raw, text, links, way, lines) for label, way in ways.items()}
+            encoder = Encoder(name, layer=chosen, cache=options.work / "vectors")
+            encoders = {label: aligned_encoder(encoder, text, links, way, lines) for label, way in ways.items()}
             for source in options.sources:
-                title = f"{short}, layer {raw.layers}, {lines:,} lines"
-                own = place / f"{raw.layers}-{lines}-{source}".replace(":", "-")
+                title = f"{short}, layer {encoder.layers}, {lines:,} lines"
+                own = place / f"{encoder.layers}-{lines}-{source}".replace(":", "-")
                 table = names_table(encoders, source, files, few, options, own)
                 record(results, "layers", f"{title}, from {source}", shown(table, title), options)
 
@@ -183,7 +183,8 @@ def layers_part(options: Any, results: dict[str, Any]) -> None:
 def static_part(options: Any, results: dict[str, Any]) -> None:
     """PAN-X, trained on English, tested on both dev files; the epoch is chosen on the last tenth of training."""
     spaces: dict[str, StaticVectors] = {}
-    for label, (method, uses) in STATIC.items():
+    for label in options.methods:
+        method, uses = STATIC[label]
         place = options.work / f"static-{label.replace(' ', '-').replace(',', '')}"
         if not place.exists():
             name, _, steps = method.partition(",normalise=")
@@ -255,6 +256,7 @@ def main() -> None:
     parser.add_argument("--encoders", nargs="+", choices=ENCODERS, default=["minilm", "use"])
     parser.add_argument("--sources", nargs="+", choices=FILES, default=list(FILES), help="languages to train on")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--methods", nargs="+", choices=STATIC, default=list(STATIC))
     parser.add_argument("--curves", action="store_true", help="by layer, and by lines to learn from")
     parser.add_argument("--lines", type=int, default=8000, help="lines of es-nl to learn maps from")
     parser.add_argument("--train", type=int, default=1000, help="sentences to train heads on; a fifth as many choose")
