@@ -13,9 +13,8 @@ import numpy as np
 from isoglot import catalogue
 from isoglot.aligned import ALIGNED_FOLDER, Aligned
 from isoglot.aligners import Side
-from isoglot.encoders import AlignedEncoder, Encoder, WordVectors, check_encoder, is_aligned_folder
+from isoglot.encoders import AlignedEncoder, Encoder, WordVectors, check_encoder, is_aligned_folder, parse_layers
 from isoglot.encoders.gguf import gguf_file
-from isoglot.encoders.layers import parse_layers
 from isoglot.encoders.names import find_model
 from isoglot.errors import ConfigError, InputError
 from isoglot.progress import Progress, silent
