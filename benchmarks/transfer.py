@@ -2,6 +2,7 @@
 
     python benchmarks/transfer.py layers                    # CoNLL-2002, es-nl: a map for each of the last four layers
     python benchmarks/transfer.py layers --curves           # and why: by layer, by lines to learn from
+    python benchmarks/transfer.py words                     # and how well these maps bring words together
     python benchmarks/transfer.py static                    # PAN-X, en-fr: catalogue vectors, by method
     python benchmarks/transfer.py joint                     # the same with vectors trained jointly, or apart
 
@@ -32,6 +33,9 @@ from isoglot.aligners import Aligner, aligner
 from isoglot.encoders import AlignedEncoder, Encoder
 from isoglot.lexicons import Lexicon
 from isoglot.pipelines import align_encoder, run_stages, space_of, tokenise
+from isoglot.pipelines.contextual_pairs import extract_layers
+from isoglot.spaces import parse_occurrence
+from isoglot.tasks import tatoeba
 from isoglot.text import ParallelText
 from isoglot.transfer import Few, HeadSettings, TransferTable, gather_examples, read_tags, run_transfer
 from isoglot.transfer.vectors import StaticVectors
@@ -69,6 +73,8 @@ GAMMA = 0.9
 #: PAN-X's sentences are short: this many for one of CoNLL's.
 PANX = 2
 FILES = {"es": "esp", "nl": "ned"}
+#: Lines whose words are linked; maps are learned from as many of them as --lines says.
+LINES = 8000
 #: Longer paragraphs cost the word alignment much and teach it little.
 LONGEST = 30
 
@@ -155,21 +161,21 @@ def claim(table: TransferTable, name: str) -> str:
 
 def layers_part(options: Any, results: dict[str, Any]) -> None:
     """CoNLL-2002 in both directions; the epoch is chosen on the last tenth of training, testa is the test."""
-    text = parallel_text(options.lines)
+    text = parallel_text(LINES)
     links = linked(text, options.work)
     folder = DATA / "conll2002"
     files = {lang: (folder / f"{stem}.train.gz", folder / f"{stem}.testa.gz") for lang, stem in FILES.items()}
     few = Few(options.train, options.train // 5, options.test)
-    print(f"{len(text):,} lines of es-nl, {options.train:,} sentences to train on")
+    print(f"{options.lines:,} lines of es-nl to learn maps from, {options.train:,} sentences to train heads on")
     for short in options.encoders:
         name, layer = ENCODERS[short]
         place = options.work / f"layers-{short}"
-        cases = [(layer, {label: WAYS[label] for label in options.ways}, len(text))]
+        cases = [(layer, {label: WAYS[label] for label in options.ways}, options.lines)]
         if options.curves:
             way = {label: WAYS[label] for label in ("raw", "per layer")}
             depth = Encoder(name).model.depth
-            cases = [(str(one), way, len(text)) for one in range(depth + 1)]
-            cases += [(layer, way, lines) for lines in (200, 1000, len(text))]
+            cases = [(str(one), way, options.lines) for one in range(depth + 1)]
+            cases += [(layer, way, lines) for lines in (200, 1000, options.lines)]
         for chosen, ways, lines in cases:
             encoder = Encoder(name, layer=chosen, cache=options.work / "vectors")
             encoders = {label: aligned_encoder(encoder, text, links, way, lines) for label, way in ways.items()}
@@ -178,6 +184,39 @@ def layers_part(options: Any, results: dict[str, Any]) -> None:
                 own = place / f"{encoder.layers}-{lines}-{source}".replace(":", "-")
                 table = names_table(encoders, source, files, few, options, own)
                 record(results, "layers", f"{title}, from {source}", shown(table, title), options)
+
+
+def words_part(options: Any, results: dict[str, Any]) -> None:
+    """Why: how many words of lines that maps did not see find their translation, by layer and by lines learned from."""
+    text = parallel_text(LINES)
+    lines = options.lines
+    part = ParallelText("es", "nl", text.src[:lines], text.tgt[:lines])
+    tokenised = tokenise(part, links=linked(text, options.work)[:lines])
+    for short in options.encoders:
+        name, layer = ENCODERS[short]
+        encoder = Encoder(name, layer=layer, cache=options.work / "vectors")
+        rows = {}
+        for number, found in zip(encoder.layers.numbers, extract_layers(encoder, tokenised), strict=True):
+            spoken = [[parse_occurrence(space.words[row]) for row in found.pairs[:, side]]
+                      for side, space in enumerate((found.src, found.tgt))]  # fmt: skip
+            line = np.array([one[1] for one in spoken[0]])
+            # Each pair of words once; those that are written alike need no map.
+            first = {(a[0].lower(), b[0].lower()): place for place, (a, b) in enumerate(zip(*spoken, strict=True))
+                     if line[place] >= 0.9 * lines and a[0].lower() != b[0].lower()}  # fmt: skip
+            tested = found.pairs[list(first.values())[:1000]]
+            X, Y = found.src.vectors[tested[:, 0]], found.tgt.vectors[tested[:, 1]]
+            figures = {"raw": retrieval(X, Y)}
+            for most in (200, 1000, round(0.9 * lines)):
+                fitted = aligner("procrustes", normalise="none").fit(found.src, found.tgt, found.pairs[line < most])
+                figures[f"{most:,} lines"] = retrieval(fitted.transform(X, "src"), Y)
+            rows[str(number)] = figures
+            print(f"  {short}, layer {number}: {len(tested):,} words, P@1 "
+                  + ", ".join(f"{key} {value:.3f}" for key, value in figures.items()), flush=True)  # fmt: skip
+        record(results, "words", short, rows, options)
+
+
+def retrieval(X: Any, Y: Any) -> float:
+    return float(tatoeba(X, Y, score="csls", neighbourhood=10)[0].value)
 
 
 def static_part(options: Any, results: dict[str, Any]) -> None:
@@ -246,7 +285,7 @@ def record(results: dict[str, Any], part: str, name: str, content: dict[str, Any
     options.output.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
 
 
-PARTS = {"layers": layers_part, "static": static_part, "joint": joint_part}
+PARTS = {"layers": layers_part, "words": words_part, "static": static_part, "joint": joint_part}
 
 
 def main() -> None:
@@ -258,7 +297,7 @@ def main() -> None:
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--methods", nargs="+", choices=STATIC, default=list(STATIC))
     parser.add_argument("--curves", action="store_true", help="by layer, and by lines to learn from")
-    parser.add_argument("--lines", type=int, default=8000, help="lines of es-nl to learn maps from")
+    parser.add_argument("--lines", type=int, default=LINES, help="lines of es-nl to learn maps from")
     parser.add_argument("--train", type=int, default=1000, help="sentences to train heads on; a fifth as many choose")
     parser.add_argument("--test", type=int, default=1000, help="sentences of each language to test on")
     parser.add_argument("--hidden", type=int, default=64)
