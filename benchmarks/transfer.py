@@ -59,7 +59,7 @@ WAYS = {
     "one map": ("procrustes", "none", False),
 }
 #: Ways to align word vectors: method, and whether it is given the lexicon. The second is what methods do before they
-#: map: French vectors are 30 to 80 times as long as the English ones, so that a gain could be due to that alone.
+#: map: French vectors are far longer than English ones (length 1), so that a gain could be due to that alone.
 STATIC = {
     "as they come": ("identity,normalise=none", False),
     "unit length, centred": ("identity,normalise=unit,centre,unit", False),
