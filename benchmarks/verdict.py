@@ -83,17 +83,10 @@ def of_spaces(name: str, kind: str, src: Space, tgt: Space, lexicon: Lexicon | N
 
 
 def pairs(vectors: Path | None) -> Iterator[Pair]:
+    """Small ones first."""
     rng = np.random.default_rng(0)
-    en, fr, ja = (load_vectors(lang) for lang in ("en", "fr", "ja"))
-    yield of_spaces("catalogue en-fr", "real", en, fr, load_lexicon("en", "fr"))
-    yield of_spaces("catalogue en-ja", "real", en, ja, load_lexicon("en", "ja"))
-    turned = en.vectors[:3000].std(axis=0) * rng.normal(size=(3000, en.dim))
-    yield Pair("catalogue en, noise of its spread", "noise", normalised(en.vectors[:3000]), normalised(turned),
-               np.zeros((0, 2), np.int64))  # fmt: skip
+    nothing = np.zeros((0, 2), np.int64)
     small = {path.stem: load_space(path) for path in sorted(vectors.glob("*.safetensors"))} if vectors else {}
-    for src, tgt, lexicon in (("mdn.en", "mdn.fr", "fr"), ("mdn.en", "mdn.es", "es"), ("el.en", "el.fr", "fr")):
-        if src in small and tgt in small:
-            yield of_spaces(f"{src} {tgt}", "real", small[src], small[tgt], load_lexicon("en", lexicon))
     if "half1" in small and "half2" in small:
         gold = identical_strings(small["half1"], small["half2"])
         yield of_spaces("halves of mdn.en", "real", small["half1"], small["half2"], gold)
@@ -101,19 +94,28 @@ def pairs(vectors: Path | None) -> Iterator[Pair]:
         # Real numbers, but those of each dimension shuffled: what they say of words is gone.
         mixed = rng.permuted(small["el.fr"].vectors, axis=0)
         yield of_spaces("mdn.en half, fr shuffled", "noise", small["half1"], small["el.fr"].with_vectors(mixed), None)
+    trained = [("el.en", "el.fr", "fr"), ("mdn.en", "mdn.fr", "fr"), ("mdn.en", "mdn.es", "es")]
+    for src, tgt, lexicon in trained:
+        if src in small and tgt in small:
+            yield of_spaces(f"{src} {tgt}", "real", small[src], small[tgt], load_lexicon("en", lexicon))
+    for dim in (50, 100, 150):
+        one, other = (simulate_pair(2500, dim, 0.5, seed) for seed in (dim, dim + 1))
+        yield of_spaces(f"unrelated simulated, {dim}-d", "noise", one.src, other.tgt, None)
     for seed, (noise, dim) in enumerate([(0.3, 50), (0.6, 100), (0.9, 100), (1.2, 100), (1.5, 150), (1.8, 100)]):
         made = simulate_pair(2500, dim, noise, seed, untranslated=0.1 * (seed % 4 + 1))
         yield of_spaces(f"simulated, noise {noise}, {dim}-d", "simulated", made.src, made.tgt, made.lexicon)
     for dim in (50, 100, 150, 200):
-        noise = [normalised(rng.normal(size=(3000, dim)) * np.linspace(1.5, 0.5, dim)) for _ in range(2)]
-        yield Pair(f"normal noise, {dim}-d", "noise", *noise, np.zeros((0, 2), np.int64))
-    for dim in (50, 100, 150):
-        one, other = (simulate_pair(3000, dim, 0.5, seed) for seed in (dim, dim + 1))
-        yield of_spaces(f"unrelated simulated, {dim}-d", "noise", one.src, other.tgt, None)
+        drawn = [normalised(rng.normal(size=(2500, dim)) * np.linspace(1.5, 0.5, dim)) for _ in range(2)]
+        yield Pair(f"normal noise, {dim}-d", "noise", *drawn, nothing)
     for clusters in (40, 400):
-        made = [rng.normal(size=(clusters, 100))[rng.integers(0, clusters, 3000)] for _ in range(2)]
-        grouped = [normalised(one + 0.7 * rng.normal(size=one.shape)) for one in made]
-        yield Pair(f"{clusters} unrelated groups", "noise", *grouped, np.zeros((0, 2), np.int64))
+        middles = [rng.normal(size=(clusters, 100))[rng.integers(0, clusters, 2500)] for _ in range(2)]
+        grouped = [normalised(one + 0.7 * rng.normal(size=one.shape)) for one in middles]
+        yield Pair(f"{clusters} unrelated groups", "noise", *grouped, nothing)
+    en = load_vectors("en")
+    for lang in ("fr", "ja"):
+        yield of_spaces(f"catalogue en-{lang}", "real", en, load_vectors(lang), load_lexicon("en", lang))
+    turned = en.vectors[:3000].std(axis=0) * rng.normal(size=(3000, en.dim))
+    yield Pair("catalogue en, noise of its spread", "noise", normalised(en.vectors[:3000]), normalised(turned), nothing)
 
 
 def rotation(d: int, seed: int) -> np.ndarray:
@@ -157,10 +159,14 @@ def precision(pair: Pair, W: np.ndarray) -> float:
     return float(np.mean([(int(i), int(j)) in right for i, j in zip(rows, nearest, strict=True)]))
 
 
-def measured(vectors: Path | None) -> list[Case]:
-    cases = []
+def measured(vectors: Path | None, minutes: float) -> list[Case]:
+    cases: list[Case] = []
+    began = time.perf_counter()
     for number, pair in enumerate(pairs(vectors)):
         started = time.perf_counter()
+        if started - began > 60 * minutes:
+            print(f"time is up: {pair.name} and those after it are left out")
+            break
         X, Y = pair.X[:WORDS], pair.Y[:WORDS]
         chance = Chance.of(X, Y, seed=0)
         candidates = dict(maps(pair, number))
@@ -176,6 +182,12 @@ def measured(vectors: Path | None) -> list[Case]:
     return cases
 
 
+def restored(record: dict[str, Any]) -> Case:
+    """A case as it was written."""
+    signs = record["signs"] and Signs(**record["signs"])
+    return Case(**{field.name: record[field.name] for field in dataclasses.fields(Case)} | {"signs": signs})
+
+
 def halves(cases: list[Case]) -> tuple[list[Case], list[Case]]:
     """Every other pair of spaces of each kind to calibrate on, the others to report."""
     calibration: set[str] = set()
@@ -185,21 +197,40 @@ def halves(cases: list[Case]) -> tuple[list[Case], list[Case]]:
 
 
 def fitted(cases: list[Case]) -> dict[str, Any]:
-    """Coefficients from the cases: half between the best of noise and the worst of good ones, a regression for P@1."""
+    """What the gains must add up to: twice the most of chance and wrong maps."""
     seen = [case for case in cases if case.signs is not None]
     signs = [case.signs for case in seen if case.signs is not None]
     G = np.array([one.gains for one in signs])
     truth = np.array([case.truth for case in seen])
     total = G.sum(axis=1)
     never = total[np.isin(truth, ["noise", "bad"])].max()
-    always = np.quantile(total[truth == "good"], 0.02)
-    p1 = np.clip([case.p1 for case in seen], 0.005, 0.995)
-    logit = np.log(p1 / (1 - p1))
-    A = np.column_stack([np.ones(len(G)), G, [one.kept for one in signs]])
-    coefficients = np.linalg.lstsq(A, logit, rcond=None)[0]
-    spread = float(np.quantile(np.abs(logit - A @ coefficients), 0.9))
-    return {"never": float(never), "always": float(always), "needed": float((never + always) / 2),
-            "expected": coefficients.round(2).tolist(), "spread": round(spread, 2)}  # fmt: skip
+    return {"needed": float(2 * never)}
+
+
+def interval(cases: list[Case]) -> tuple[float, float, float, float]:
+    """P@1 as a share of `Signs.found`: the middle, both ends, and the slack for maps that find nothing."""
+    seen = [(case.p1, case.signs.found) for case in cases if case.signs is not None]
+    p1, found = (np.array(column) for column in zip(*seen, strict=True))
+    some = found > 0.1
+    ratio = p1[some] / found[some]
+    middle = float(np.median(ratio))
+    low, high = np.quantile(ratio, [0.05, 0.95]) / middle
+    # What the ends leave out, of nine in ten cases.
+    outside = np.maximum(p1 - np.minimum(1, middle * high * found), middle * low * found - p1)
+    return middle, float(low), float(high), float(np.quantile(np.maximum(outside, 0), 0.9))
+
+
+def left_out(cases: list[Case]) -> tuple[int, int]:
+    """Of all cases, how many lie inside the interval that the other pairs of spaces give."""
+    inside, number = 0, 0
+    for pair in dict.fromkeys(case.pair for case in cases):
+        middle, low, high, slack = interval([case for case in cases if case.pair != pair])
+        for case in cases:
+            if case.pair == pair and case.signs is not None:
+                value = middle * case.signs.found
+                inside += low * value - slack <= case.p1 <= high * value + slack
+                number += 1
+    return inside, number
 
 
 def table(cases: list[Case]) -> list[dict[str, Any]]:
@@ -224,15 +255,24 @@ def table(cases: list[Case]) -> list[dict[str, Any]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--vectors", type=Path, help="folder of vectors of little text")
+    parser.add_argument("--cases", type=Path, help="take the cases from what an earlier run has written")
+    parser.add_argument("--minutes", type=float, default=np.inf, help="begin no pair of spaces after these")
     parser.add_argument("--fit", action="store_true", help="print coefficients from the calibration half")
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "results" / "verdict.json")
     options = parser.parse_args()
-    cases = measured(options.vectors)
+    if options.cases:
+        cases = [restored(one) for one in json.loads(options.cases.read_text())["cases"]]
+    else:
+        cases = measured(options.vectors, options.minutes)
     calibration, report = halves(cases)
     result: dict[str, Any] = {"load_average": os.getloadavg()[0]}
     if options.fit:
         result["fitted"] = fitted(calibration)
-        print(result["fitted"])
+        result["interval"] = {"calibration": interval(calibration), "all": interval(cases)}
+        inside, number = left_out(cases)
+        result["left_out"] = {"inside": int(inside), "cases": number}
+        print(result["fitted"], result["interval"])
+        print(f"inside the interval of the other pairs of spaces: {inside} of {number}")
     for name, own in (("calibration", calibration), ("report", report)):
         result[name] = table(own)
         print(f"{name}: {len(own)} cases")

@@ -6,8 +6,8 @@ tell of words that it has not seen? For that, maps are learned from half of the 
 dictionary's translations of the other half: right maps agree with each other, those of chance only as far as one
 geometry goes.
 
-Both gains over chance give the answer and the P@1 to expect, by a regression whose coefficients come from cases with
-known truth: benchmarks/verdict.py makes them, docs/results.md has the table.
+Both gains over chance give the answer and the P@1 to expect, by coefficients that come from cases with known
+truth: benchmarks/verdict.py makes them, docs/results.md has the table.
 """
 
 from __future__ import annotations
@@ -42,10 +42,12 @@ SAME = 0.5
 CERTAIN = 2.0
 #: Most frequent words of each side that are looked at.
 WORDS = 3_000
-#: From `benchmarks/verdict.py --fit`: what the gains of both signs must add up to, and the logit of P@1 as a constant
-#: and one factor each for the gains and for `Signs.kept`, give or take what covers 90% of the cases.
-NEEDED = 0.25
-EXPECTED, SPREAD = (-3.0, 4.0, 2.0, 1.5), 1.5
+#: From `benchmarks/verdict.py --fit`. What the gains of both signs must add up to: twice the most that maps of chance
+#: and wrong ones came to on 2,500 to 3,000 words; fewer words are more a matter of luck.
+NEEDED = 0.15
+#: From there too. P@1 as a share of `Signs.found`, half of the cases above and half below; the same for the ends of an
+#: interval that holds 90% of them; and what that interval is wider by on both sides, for maps that find nothing.
+EXPECTED, EXPECTED_ENDS, EXPECTED_SLACK = 1.0, (0.61, 1.36), 0.018
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,6 +93,11 @@ class Signs:
             (self.criterion - self.chance_criterion) / max(1 - self.chance_criterion, 1e-6),
             (self.unseen - self.chance_unseen) / max(1 - self.chance_unseen, 1e-6),
         )
+
+    @property
+    def found(self) -> float:
+        """Share of a dictionary that holds for unseen words which the map itself has: on known cases near its P@1."""
+        return max(0.0, self.gains[1]) * self.kept
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -159,20 +166,21 @@ class Chance:
             )
         if self.score in EUCLIDEAN_SCORES:
             return judge(signs.criterion, np.array([signs.chance_criterion]), EUCLIDEAN_MARGIN, score=self.score)
-        return decide(signs)
+        return decide(signs, min(len(self.X), len(self.Y)))
 
 
-def decide(signs: Signs) -> Verdict:
-    """Yes or no, and the P@1 to expect, by the coefficients that known cases gave.
+def decide(signs: Signs, words: int = WORDS) -> Verdict:
+    """Yes or no, and the P@1 to expect, by the coefficients that known cases gave; `words`: of the smaller side.
 
     >>> decide(Signs(0.6, 0.9, 0.8, 0.4, 0.45)).aligned, decide(Signs(0.41, 0.46, 0.8, 0.4, 0.45)).aligned
     (True, False)
     """
     criterion, unseen = signs.gains
     evidence = criterion + unseen
-    aligned = evidence >= NEEDED
-    middle = float(np.dot(EXPECTED, (1.0, criterion, unseen, signs.kept)))
-    low, value, high = (float(1 / (1 + np.exp(-(middle + by)))) for by in (-SPREAD, 0.0, SPREAD))
+    aligned = evidence >= NEEDED * max(1.0, (WORDS / words) ** 0.5)
+    value = min(1.0, EXPECTED * signs.found)
+    low = max(0.0, EXPECTED_ENDS[0] * value - EXPECTED_SLACK)
+    high = min(1.0, EXPECTED_ENDS[1] * value + EXPECTED_SLACK)
     reason = (
         f"the induced dictionary's mean cosine is {signs.criterion:.3f} where chance has {signs.chance_criterion:.3f}, "
         f"and maps of half the words find {signs.unseen:.0%} of the other half's translations again where chance finds "

@@ -30,6 +30,7 @@ from isoglot.checkpoints import Checkpoint
 from isoglot.errors import ConfigError, IsoglotError
 from isoglot.extras import has_extra
 from isoglot.progress import Progress, silent
+from isoglot.retrieval import Retriever
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector, Space
 
@@ -39,8 +40,10 @@ EFFORTS = {
     "normal": ("as-is", "spelling", "identical", "similarity", "principal"),
     "best": ("as-is", "spelling", "identical", "similarity", "principal", "transport", "adversarial"),
 }
-#: Most frequent words of each side that self-learning looks at.
-CUTOFF = {"quick": 4_000, "normal": 8_000, "best": 15_000}
+#: Most frequent words of each side that a start is tried on.
+TRIAL = {"quick": 3_000, "normal": 5_000, "best": 8_000}
+#: The same for the map in the end.
+CUTOFF = 20_000
 #: Surest translations that a start which was partly right lends to the next one.
 LENT = 500
 #: Fewest pairs that a start may have.
@@ -90,14 +93,16 @@ class Portfolio(Aligner):
         info: dict[str, Any] = {"tried": search.tried, "start": found.start, **found.verdict.info}
         if not found.verdict.aligned:
             info["warning"] = failure(search.tried)
+        if not found.verdict.aligned:
+            return LinearAlignment.learned(W_src=found.W, info=info)
         W = refine(
-            problem.X, problem.Y, found.W, rounds=5, patience=1, vocabulary=20_000, progress=problem.progress
+            problem.X, problem.Y, found.W, rounds=20, patience=2, vocabulary=CUTOFF, progress=problem.progress
         ).best
-        if not (self.tune and found.verdict.aligned):
+        if not self.tune:
             return LinearAlignment.learned(W_src=W, info=info)
-        pairs = induce(problem.X[:20_000], problem.Y[:20_000], W).pairs
-        given = dataclasses.replace(problem, pairs=pairs, checkpoint=Checkpoint(None, ""))
-        tuned = Contrastive(seed=self.seed)._fit(given)
+        given = dataclasses.replace(problem, pairs=_clearest(problem, W), checkpoint=Checkpoint(None, ""))
+        # None held out: what such pairs would tell is how well the maps agree with themselves.
+        tuned = Contrastive(seed=self.seed, held_out=0.0)._fit(given)
         return dataclasses.replace(tuned, info=info)
 
 
@@ -141,7 +146,7 @@ class _Search:
 
     def __init__(self, problem: Problem, effort: str, seed: int) -> None:
         self.problem, self.effort, self.seed = problem, effort, seed
-        self.X, self.Y = problem.X[: CUTOFF[effort]], problem.Y[: CUTOFF[effort]]
+        self.X, self.Y = problem.X[: TRIAL[effort]], problem.Y[: TRIAL[effort]]
         self.tried: list[dict[str, Any]] = []
 
     def run(self) -> _Found:
@@ -177,15 +182,27 @@ class _Search:
         if partly is not None and partly.evidence > 0:
             pairs = np.concatenate([pairs, self._surest(partly.W)])
         W = procrustes(self.problem.X[pairs[:, 0]], self.problem.Y[pairs[:, 1]])
-        if name != "as-is":  # which would be forgotten when most candidates are left out
+        if name != "as-is":  # which is not far from the end, or nowhere
             W = annealed(self.X, self.Y, W, seed=self.seed)
-        W = refine(self.X, self.Y, W, rounds=50, patience=PATIENCE, progress=self.problem.progress).best
+        rounds = 5 if name == "as-is" else 50
+        W = refine(self.X, self.Y, W, rounds=rounds, patience=PATIENCE, progress=self.problem.progress).best
         verdict = chance.judged(chance.X @ W, chance.Y)
         return _Found(name, W, verdict, verdict.evidence)
 
     def _surest(self, W: FloatMatrix) -> IntVector:
         """Mutual translations of the most frequent words."""
         return induce(self.X, self.Y, W).pairs[:LENT]
+
+
+def _clearest(problem: Problem, W: FloatMatrix) -> IntVector:
+    """The half of all mutual translations of frequent words that are furthest ahead of the next best, (p, 2)."""
+    there, back = Retriever(problem.X[:CUTOFF] @ W, problem.Y[:CUTOFF]).top_both(2)
+    best = there.indices[:, 0]
+    rows = np.flatnonzero(back.indices[best, 0] == np.arange(len(best)))
+    if there.scores.shape[1] > 1:
+        rows = rows[np.argsort(there.scores[rows, 1] - there.scores[rows, 0], kind="stable")]
+    rows = rows[: (len(rows) + 1) // 2]
+    return np.stack([rows, best[rows]], axis=1)
 
 
 def _mutual(problem: Problem, W: FloatMatrix | None) -> IntVector:
