@@ -123,6 +123,55 @@ def test_the_adversarial_game_finds_a_turn_in_the_plane():
     assert np.abs(game.W @ game.W.T - np.eye(2)).max() < 0.2
 
 
+def test_the_map_is_judged_without_dropout_and_only_its_own_rate_changes(monkeypatch):
+    """As the paper has it. At rate 0 the map stays and the discriminator learns all the same."""
+    X, Y, _ = twins()
+    game = Adversary(X, Y, TINY, (0,))
+    before, asked = game.tensors["critic0"].copy(), []
+    original = Adversary._judge
+
+    def judged(self, batch, random=None):
+        asked.append(random is None)
+        return original(self, batch, random)
+
+    monkeypatch.setattr(Adversary, "_judge", judged)
+    game.epoch(0, 0.0)
+    assert asked == ([False] * TINY.critic_steps + [True]) * TINY.steps
+    assert not np.array_equal(before, game.tensors["critic0"])
+    np.testing.assert_allclose(game.W, np.eye(10), atol=1e-6)
+
+
+def test_the_rate_is_halved_from_the_second_fall_of_the_criterion_on(monkeypatch):
+    schedule = dataclasses.replace(TINY, epochs=6, rate=1.0, decay=1.0)
+    monkeypatch.setattr(muse, "SCHEDULES", {"quick": schedule})
+    criteria = iter([0.5, 0.4, 0.6, 0.5, 0.4, 0.7])
+    rates = []
+    monkeypatch.setattr(muse._Search, "_criterion", lambda self, W: next(criteria))
+    monkeypatch.setattr(Adversary, "epoch", lambda self, number, rate, progress: rates.append(rate))
+    X, Y, _ = twins()
+    Muse(starts="adversarial", restarts=1).fit(X, Y)
+    assert rates == [1, 1, 1, 1, 0.5, 0.25]
+
+
+@pytest.mark.parametrize("rescale", [True, False])
+def test_the_discriminator_sees_vectors_as_they_are_if_told(monkeypatch, rescale):
+    monkeypatch.setattr(muse, "SCHEDULES", {"quick": TINY})
+    seen = []
+    original = Adversary.__init__
+
+    def built(self, X, Y, *rest):
+        seen.append(X)
+        original(self, X, Y, *rest)
+
+    monkeypatch.setattr(Adversary, "__init__", built)
+    X, Y, _ = twins()
+    Muse(starts="adversarial", restarts=1, normalise="none", rescale=rescale).fit(X, Y)
+    if rescale:
+        assert seen[0].std() == pytest.approx(muse.SPREAD, rel=1e-4)
+    else:
+        np.testing.assert_array_equal(seen[0], X)
+
+
 def test_a_game_taken_up_from_its_state_goes_on_the_same_way():
     X, Y, _ = twins()
     unbroken = Adversary(X, Y, TINY, (3,))

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from isoglot.aligners import MuseSupervised, Procrustes, induce, procrustes
-from isoglot.aligners.self_learning.refinement import balanced_procrustes, nearest_rotation, pair_weights, refine
+from isoglot.aligners.self_learning.refinement import GAIN, balanced_procrustes, nearest_rotation, pair_weights, refine
 from isoglot.errors import ConfigError
 from isoglot.retrieval.exact import ExactBackend
+from isoglot.simulate import simulate_pair
+from isoglot.spaces import Normaliser
 
 
 def noisy_twins(n=400, d=12, noise=0.35, seed=0):
@@ -110,3 +112,26 @@ def test_settings_are_checked(wrong):
     X, Y, _ = noisy_twins(40)
     with pytest.raises(ConfigError):
         MuseSupervised(**wrong).fit(X, Y, [[0, 0], [1, 1]])
+
+
+def test_a_refinement_with_patience_goes_on_while_the_criterion_rises_and_stops_when_it_stalls():
+    """A start that is right for very few words: a few rounds leave most of it undone."""
+    pair = simulate_pair(1500, 50, 0.5, 0)
+    X, Y = (Normaliser.fit_transform("unit,centre,unit", space.vectors)[1] for space in (pair.src, pair.tgt))
+    known = pair.lexicon.indices(pair.src, pair.tgt)
+    start = procrustes(X[known[:5, 0]], Y[known[:5, 1]])
+    cut, whole = refine(X, Y, start, rounds=5), refine(X, Y, start, rounds=100, patience=3)
+    assert cut.criterion < 0.7 < 0.8 < whole.criterion
+    assert 9 < len(whole.history) < 30
+    values = [fact["semantic"] for fact in whole.history]
+    assert max(values[-3:]) < max(values[:-3]) + GAIN  # nothing in the last three
+    assert max(values[-4:-1]) >= max(values[:-4]) + GAIN  # but not one round earlier
+
+
+def test_a_resumed_refinement_stalls_at_the_same_round():
+    X, Y, turn = noisy_twins()
+    states = []
+    whole = refine(X, Y, turn, rounds=50, patience=2, after=states.append)
+    again = refine(X, Y, states[1], rounds=50, patience=2)
+    assert len(again.history) == len(whole.history) < 50
+    np.testing.assert_array_equal(again.best, whole.best)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoglot.aligners import Problem, aligner, methods
-from isoglot.aligners.verdict import chance_level, judge, judged
+from isoglot.aligners.verdict import Chance, Signs, chance_level, decide, judge, judged, judged_pairs
 from isoglot.spaces import Normaliser, Space
 
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
@@ -59,6 +59,54 @@ def test_maps_that_stretch_are_judged_by_their_dictionary():
 def test_the_criterion_needed_grows_with_chance():
     assert judge(0.5, np.array([0.4])).aligned
     assert not judge(0.5, np.array([0.4, 0.49])).aligned
+
+
+def test_the_answer_grows_with_both_gains_and_names_the_precision_to_expect():
+    weak, fair, strong = (decide(Signs(0.4 + gain, 0.4 + 4 * gain, 0.8, 0.4, 0.4)) for gain in (0.0, 0.05, 0.14))
+    assert [verdict.aligned for verdict in (weak, strong)] == [False, True]
+    assert weak.evidence < fair.evidence < strong.evidence
+    values = [verdict.expected for verdict in (weak, fair, strong)]
+    assert all(0 <= low < value < high <= 1 for value, low, high in values)
+    assert values[0][0] < values[1][0] < values[2][0]
+    assert strong.info["expected_p1"]["value"] == values[2][0]
+    assert f"expected P@1 {values[2][0]:.2f}" in strong.reason
+
+
+def test_unseen_words_confirm_a_map_whose_dictionary_is_hardly_closer_than_that_of_chance():
+    """As close as chance, within the margin of the criterion, and yet right: what the criterion alone would refuse."""
+    assert not judge(0.434, np.array([0.432])).aligned
+    assert decide(Signs(0.434, 0.8, 0.8, 0.432, 0.4)).aligned
+
+
+def test_one_chance_serves_all_maps_of_a_problem():
+    given = problem(related=True)
+    chance = Chance.of(given.X, given.Y, seed=0)
+    right, wrong = (chance.judged(given.X @ rotation(40, seed), given.Y) for seed in (1, 2))
+    assert right == judged(given, rotation(40, 1))
+    assert right.aligned
+    assert not wrong.aligned
+    assert right.evidence > wrong.evidence
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_mutual_neighbours_of_noise_are_not_aligned(seed):
+    X, Y = np.random.default_rng(seed).normal(size=(2, 700, 30)).astype(np.float32)
+    X, Y = (Normaliser.fit_transform("unit,centre,unit", M)[1] for M in (X, Y))
+    from isoglot.retrieval import Retriever
+
+    verdict = judged_pairs(X, Y, Retriever(X, Y).mutual().pairs)
+    assert not verdict.aligned
+    assert verdict.expected[0] < 0.15
+
+
+def test_a_direction_that_two_languages_share_is_no_alignment():
+    """Frequency has a direction in both: neighbours are closer than after a turn, and no translation is right."""
+    rng = np.random.default_rng(0)
+    shared = np.linspace(-2, 2, 800)[:, None] * np.eye(1, 40)
+    X, Y = (Normaliser.fit_transform("unit", (shared + 0.5 * rng.normal(size=(800, 40))).astype(np.float32))[1]
+            for _ in range(2))  # fmt: skip
+    pairs = np.stack([np.arange(800)] * 2, axis=1)
+    assert not judged_pairs(X, Y, pairs).aligned
 
 
 def test_chance_repeats_with_the_seed():

@@ -50,6 +50,16 @@ def test_plans_survive_costs_that_overflow_an_exponential(shift):
     assert plan.sum() == pytest.approx(1, abs=0.05)
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 0.05, 0.01, 0.001])
+def test_plans_are_those_of_pot_in_the_log_domain(epsilon):
+    ot = pytest.importorskip("ot")
+    cost = np.random.default_rng(0).normal(size=(40, 60)).astype(np.float32)
+    weights = np.full(40, 1 / 40), np.full(60, 1 / 60)
+    theirs = ot.sinkhorn(*weights, cost.astype(np.float64), epsilon, method="sinkhorn_log", numItermax=20_000)
+    ours = transport_plan(cost, epsilon, iterations=20_000)
+    assert np.abs(ours - theirs).sum() < 0.02
+
+
 def test_epsilon_must_be_above_zero():
     with pytest.raises(ConfigError, match="epsilon"):
         transport_plan(np.eye(2, dtype=np.float32), 0.0)

@@ -42,6 +42,7 @@ from isoglot.aligners.registry import (
 )
 from isoglot.aligners.self_learning.cognates import Cognates as Cognates
 from isoglot.aligners.self_learning.minivec2vec import MiniVec2Vec as MiniVec2Vec
+from isoglot.aligners.self_learning.portfolio import Portfolio as Portfolio, align_without_pairs as align_without_pairs
 from isoglot.aligners.self_learning.refinement import MuseSupervised as MuseSupervised, induce as induce
 from isoglot.aligners.self_learning.spelling import (
     SPELLING_FEATURES as SPELLING_FEATURES,
@@ -60,4 +61,4 @@ from isoglot.aligners.transport.wasserstein import WassersteinProcrustes as Wass
 from isoglot.aligners.tuned.contrastive import Contrastive as Contrastive
 from isoglot.aligners.tuned.geomm import GeoMM as GeoMM, geomm_multi as geomm_multi
 from isoglot.aligners.tuned.rcsls import RCSLS as RCSLS
-from isoglot.aligners.verdict import judged_pairs as judged_pairs, judged_unseen as judged_unseen
+from isoglot.aligners.verdict import judged_pairs as judged_pairs

@@ -1,62 +1,193 @@
 """Did it work? For methods that have no pairs to check themselves against.
 
 Self-learning makes any map look better, as it looks for pairs that are close and brings them closer. So a result is
-compared with what comes out of random rotations after the same: if its dictionary is not clearly closer than theirs, it
-is reported as not aligned.
+compared with what becomes of random rotations, in two ways. Is its dictionary clearly closer than theirs? And does it
+tell of words that it has not seen? For that, maps are learned from half of the source words, and asked for the
+dictionary's translations of the other half: right maps agree with each other, those of chance only as far as one
+geometry goes.
+
+Both gains over chance give the answer and the P@1 to expect, by coefficients that come from cases with known
+truth: benchmarks/verdict.py makes them, docs/results.md has the table.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from isoglot.aligners.base import Problem
 from isoglot.aligners.closed_form.procrustes import procrustes
-from isoglot.aligners.self_learning.refinement import induce, refine
+from isoglot.aligners.self_learning.refinement import PATIENCE, refine
 from isoglot.aligners.self_learning.rounds import annealed
+from isoglot.progress import Progress, silent
 from isoglot.retrieval import EUCLIDEAN_SCORES, Retriever
 from isoglot.spaces import FloatMatrix, IntVector
 
 #: Random rotations that learn, to see what chance looks like.
 CHANCE_RUNS = 2
-#: Rounds of refinement after that, and of the result itself.
-ROUNDS = 10
+#: At most so many rounds of refinement after that, and of the result itself; half of them for maps of half the words.
+ROUNDS = 15
 #: How far above chance a criterion must lie, as a share of the way from there to the criterion's largest value, 1.
 MARGIN = 0.05
 #: The same for the Euclidean scores. In a plane nothing is far from anything, so criteria crowd below 1 and random
 #: rotations differ much in what is left. On simulated planes that it was not chosen on, 3 of 40 unrelated pairs passed
 #: this margin and 37 the other; 40 of 40 turned copies with noise passed it.
 EUCLIDEAN_MARGIN = 0.5
-#: How much better unseen pairs must be found than by chance: so many times as often, and by this share of all at least.
-#: On simulated spaces, 600 to 3,000 words and 64 to 384 dimensions, related ones had .58 to .95 where chance had .01 to
-#: .21; vectors hardly moved from where training began had up to .15, where chance had .10.
-UNSEEN_TIMES, UNSEEN_MARGIN = 2.0, 0.1
-#: Parts that the pairs are cut into, each unseen once.
-FOLDS = 5
 #: Maps that translate this share of words alike are taken for the same.
 SAME = 0.5
+#: The evidence of a map that random rotations find too: the most that both gains can add up to.
+CERTAIN = 2.0
 #: Most frequent words of each side that are looked at.
-WORDS = 5_000
-#: The same, and rounds of refinement, where a few seconds have to do.
-QUICK_WORDS, QUICK_ROUNDS = 3_000, 5
+WORDS = 3_000
+#: From `benchmarks/verdict.py --fit`. What the gains of both signs must add up to: twice the most that maps of chance
+#: and wrong ones came to on 2,500 to 3,000 words; fewer words are more a matter of luck.
+NEEDED = 0.15
+#: From there too. P@1 as a share of `Signs.found`, half of the cases above and half below; the same for the ends of an
+#: interval that holds 90% of them; and what that interval is wider by on both sides, for maps that find nothing.
+EXPECTED, EXPECTED_ENDS, EXPECTED_SLACK = 1.0, (0.61, 1.36), 0.018
 
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """Whether a criterion is clearly above chance, and a sentence about it."""
+    """Whether a result is clearly above chance, and a sentence about it.
+
+    chance: the criterion of chance. expected: the P@1 to expect, and the ends of its 90% interval; none where that is
+    not known. evidence: what both gains over chance add up to.
+    """
 
     aligned: bool
     reason: str
     chance: float
+    expected: tuple[float, float, float] | None = None
+    evidence: float = 0.0
 
     @property
     def info(self) -> dict[str, Any]:
-        told = {"aligned": self.aligned, "verdict": self.reason, "chance": self.chance}
+        told: dict[str, Any] = {"aligned": self.aligned, "verdict": self.reason, "chance": self.chance}
+        if self.expected is not None:
+            told["expected_p1"] = dict(zip(("value", "low", "high"), self.expected, strict=True))
         return told if self.aligned else {**told, "warning": f"not aligned: {self.reason}"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Signs:
+    """What can be seen of a map without pairs, and the most that chance has of the first two.
+
+    criterion: mean cosine of the dictionary of the refined map. unseen: share of that dictionary which maps find that
+    were learned from other source words. kept: share of it that the map itself has before it is refined.
+    """
+
+    criterion: float
+    unseen: float
+    kept: float
+    chance_criterion: float
+    chance_unseen: float
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        """How far above chance each is, as a share of the way from there to 1."""
+        return (
+            (self.criterion - self.chance_criterion) / max(1 - self.chance_criterion, 1e-6),
+            (self.unseen - self.chance_unseen) / max(1 - self.chance_unseen, 1e-6),
+        )
+
+    @property
+    def found(self) -> float:
+        """Share of a dictionary that holds for unseen words which the map itself has: on known cases near its P@1."""
+        return max(0.0, self.gains[1]) * self.kept
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Chance:
+    """What becomes of random rotations between X (n, d) and Y (m, d): the same for all maps that are to be judged."""
+
+    X: FloatMatrix
+    Y: FloatMatrix
+    seed: int
+    score: str
+    maps: tuple[FloatMatrix, ...]
+    criteria: tuple[float, ...]
+    unseen: tuple[float, ...]
+
+    @classmethod
+    def of(
+        cls, X: FloatMatrix, Y: FloatMatrix, *, seed: int = 0, score: str = "csls", progress: Progress = silent
+    ) -> Self:
+        """Random rotations after self-learning and refinement."""
+        states = []
+        for run in range(CHANCE_RUNS):
+            progress("comparing with chance", run, CHANCE_RUNS)
+            turn = annealed(X, Y, _random_rotation(X.shape[1], seed, run), seed=seed, score=score)
+            states.append(refine(X, Y, turn, rounds=ROUNDS, patience=PATIENCE, score=score))
+        maps = tuple(state.best for state in states)
+        unseen = tuple(_unseen_found(X, Y, _mutual(X @ W, Y, score), seed, score) for W in maps)
+        progress("comparing with chance", CHANCE_RUNS, CHANCE_RUNS)
+        return cls(X, Y, seed, score, maps, tuple(state.criterion for state in states), unseen)
+
+    def signs(self, pairs: IntVector) -> Signs | None:
+        """Those of the map that has these mutual translations (p, 2); none if random rotations find it too."""
+        X, Y = self.X, self.Y
+        own = refine(
+            X,
+            Y,
+            procrustes(X[pairs[:, 0]], Y[pairs[:, 1]]),
+            rounds=ROUNDS,
+            patience=PATIENCE,
+            score=self.score,
+        )
+        others = [i for i, W in enumerate(self.maps) if _agreement(X, Y, own.best, W, self.score) < SAME]
+        if not others:
+            return None
+        refined = _mutual(X @ own.best, Y, self.score)
+        places = [first * len(Y) + second for first, second in (pairs.T, refined.T)]
+        return Signs(
+            own.criterion,
+            _unseen_found(X, Y, refined, self.seed, self.score),
+            float(np.isin(places[1], places[0]).mean()) if len(refined) else 0.0,
+            max(self.criteria[i] for i in others),
+            max(self.unseen[i] for i in others),
+        )
+
+    def judged(self, there: FloatMatrix, back: FloatMatrix) -> Verdict:
+        """The verdict on X and Y as they are after mapping, (n, k) and (m, k)."""
+        return self.judged_pairs(_mutual(there, back, self.score))
+
+    def judged_pairs(self, pairs: IntVector) -> Verdict:
+        """The verdict on the map that has these mutual translations (p, 2)."""
+        if not len(pairs):
+            return Verdict(False, "no two frequent words choose each other", 0.0)
+        signs = self.signs(pairs)
+        if signs is None:
+            return Verdict(
+                True, "self-learning from random rotations finds the same dictionary", max(self.criteria), None, 2.0
+            )
+        if self.score in EUCLIDEAN_SCORES:
+            return judge(signs.criterion, np.array([signs.chance_criterion]), EUCLIDEAN_MARGIN, score=self.score)
+        return decide(signs, min(len(self.X), len(self.Y)))
+
+
+def decide(signs: Signs, words: int = WORDS) -> Verdict:
+    """Yes or no, and the P@1 to expect, by the coefficients that known cases gave; `words`: of the smaller side.
+
+    >>> decide(Signs(0.6, 0.9, 0.8, 0.4, 0.45)).aligned, decide(Signs(0.41, 0.46, 0.8, 0.4, 0.45)).aligned
+    (True, False)
+    """
+    criterion, unseen = signs.gains
+    evidence = criterion + unseen
+    aligned = evidence >= NEEDED * max(1.0, (WORDS / words) ** 0.5)
+    value = min(1.0, EXPECTED * signs.found)
+    low = max(0.0, EXPECTED_ENDS[0] * value - EXPECTED_SLACK)
+    high = min(1.0, EXPECTED_ENDS[1] * value + EXPECTED_SLACK)
+    reason = (
+        f"the induced dictionary's mean cosine is {signs.criterion:.3f} where chance has {signs.chance_criterion:.3f}, "
+        f"and maps of half the words find {signs.unseen:.0%} of the other half's translations again where chance finds "
+        f"{signs.chance_unseen:.0%}; together that is {'clearly' if aligned else 'not clearly'} above chance "
+        f"(expected P@1 {value:.2f}, {low:.2f} to {high:.2f})"
+    )
+    return Verdict(aligned, reason, signs.chance_criterion, (value, low, high), evidence)
 
 
 def judge(criterion: float, chance: npt.NDArray[np.float64], margin: float = MARGIN, *, score: str = "csls") -> Verdict:
@@ -100,96 +231,42 @@ def judged_mapped(
     gives, refined. Where even random rotations end in the very same dictionary, that is no chance but confirmation.
     """
     X, Y = problem.X[:WORDS], problem.Y[:WORDS]
-    pairs = induce(there, back, np.eye(there.shape[1], dtype=np.float32), score=score).pairs
-    if not len(pairs):
-        return Verdict(False, "no two frequent words choose each other", 0.0)
-
-    def learned(run: int) -> FloatMatrix:
-        problem.progress("comparing with chance", run, CHANCE_RUNS)
-        return annealed(X, Y, _random_rotation(X.shape[1], seed, run), seed=seed, score=score)
-
-    verdict = _compared(X, Y, pairs, learned, ROUNDS, score)
-    problem.progress("comparing with chance", CHANCE_RUNS, CHANCE_RUNS)
-    return verdict
+    return Chance.of(X, Y, seed=seed, score=score, progress=problem.progress).judged(there[:WORDS], back[:WORDS])
 
 
 def judged_pairs(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, *, seed: int = 0, score: str = "csls") -> Verdict:
-    """A quick verdict on induced pairs (p, 2) of rows of X (n, d) and Y (m, d), most frequent words first.
-
-    Their rotation and random ones are refined alike; nothing else is learned from chance. So it suits pairs that have
-    not been through long self-learning, such as the mutual neighbours of vectors where they are.
+    """The verdict on induced pairs (p, 2) of rows of X (n, d) and Y (m, d), most frequent words first.
 
     >>> X = np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)
     >>> pairs = np.stack([np.arange(200)] * 2, axis=1)
     >>> judged_pairs(X, X, pairs).aligned, judged_pairs(X, X[::-1] ** 2, pairs).aligned
     (True, False)
     """
-    X, Y = X[:QUICK_WORDS], Y[:QUICK_WORDS]
+    X, Y = X[:WORDS], Y[:WORDS]
     pairs = pairs[(pairs[:, 0] < len(X)) & (pairs[:, 1] < len(Y))]
-    if not len(pairs):
-        return Verdict(False, "no two frequent words choose each other", 0.0)
-    return _compared(X, Y, pairs, lambda run: _random_rotation(X.shape[1], seed, run), QUICK_ROUNDS, score)
+    return Chance.of(X, Y, seed=seed, score=score).judged_pairs(pairs)
 
 
-def judged_unseen(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, *, seed: int = 0) -> Verdict:
-    """Whether mutual neighbours (p, 2) of X (n, d) and Y (m, d) where they are tell more than that they are neighbours.
-
-    Two spaces without any word in common still have mutual neighbours, and these lie closer than random rotations would
-    have it if both have, say, one direction for frequency. But what some of them say of the others is then nothing: a
-    rotation learned from four fifths does not find the last fifth, any more than where one side was turned at random.
-
-    >>> rng = np.random.default_rng(0)
-    >>> X, Y = rng.normal(size=(2, 300, 40)).astype(np.float32)
-    >>> near = X + 0.5 * Y
-    >>> own, none = (induce(X, other, np.eye(40, dtype=np.float32)).pairs for other in (near, Y))
-    >>> judged_unseen(X, near, own).aligned, judged_unseen(X, Y, none).aligned
-    (True, False)
-    """
-    X, Y = X[:QUICK_WORDS], Y[:QUICK_WORDS]
-    pairs = pairs[(pairs[:, 0] < len(X)) & (pairs[:, 1] < len(Y))]
-    share = _unseen_found(X, Y, pairs, seed)
-    levels = []
-    for run in range(CHANCE_RUNS):
-        turned = X @ _random_rotation(X.shape[1], seed, run)
-        levels.append(_unseen_found(turned, Y, induce(turned, Y, np.eye(X.shape[1], dtype=np.float32)).pairs, seed))
-    chance = max(levels)
-    needed = max(UNSEEN_TIMES * chance, chance + UNSEEN_MARGIN)
-    aligned = share >= min(needed, 0.9)
-    reason = (
-        f"a rotation learned from four fifths of the induced pairs finds {share:.1%} of the others, "
-        f"{'at least' if aligned else 'below'} the {min(needed, 0.9):.1%} that would be clearly above chance "
-        f"({chance:.1%}, what it finds after a random rotation)"
-    )
-    return Verdict(aligned, reason, chance)
+def _mutual(there: FloatMatrix, back: FloatMatrix, score: str) -> IntVector:
+    """Rows (p, 2) that choose each other."""
+    forward, backward = (found.indices[:, 0] for found in Retriever(there, back, score=score).top_both(1))
+    rows = np.flatnonzero(backward[forward] == np.arange(len(forward)))
+    return np.stack([rows, forward[rows]], axis=1)
 
 
-def _unseen_found(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, seed: int) -> float:
-    """The share of pairs that a rotation learned from the others finds by CSLS."""
+def _unseen_found(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, seed: int, score: str) -> float:
+    """The share of pairs (p, 2) that maps find which were learned from the other half of X's rows."""
+    half = np.random.default_rng(seed).permutation(len(X)) < len(X) / 2
     found = 0
-    for part in np.array_split(np.random.default_rng(seed).permutation(len(pairs)), min(FOLDS, len(pairs))):
-        others = np.delete(pairs, part, axis=0)
-        if not len(others):
-            return 0.0
-        W = procrustes(X[others[:, 0]], Y[others[:, 1]])
-        nearest = Retriever(X @ W, Y).top(1, rows=pairs[part, 0]).indices[:, 0]
-        found += int((nearest == pairs[part, 1]).sum())
-    return found / len(pairs) if len(pairs) else 0.0
-
-
-def _compared(
-    X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, by_chance: Callable[[int], FloatMatrix], rounds: int, score: str
-) -> Verdict:
-    """The rotation that the pairs give against those of chance, all refined for so many rounds."""
-    own = refine(X, Y, procrustes(X[pairs[:, 0]], Y[pairs[:, 1]]), rounds=rounds, score=score)
-    others = []
-    for run in range(CHANCE_RUNS):
-        other = refine(X, Y, by_chance(run), rounds=rounds, score=score)
-        if _agreement(X, Y, own.best, other.best, score) < SAME:
-            others.append(other.criterion)
-    if not others:
-        return Verdict(True, "self-learning from random rotations finds the same dictionary", own.criterion)
-    margin = EUCLIDEAN_MARGIN if score in EUCLIDEAN_SCORES else MARGIN
-    return judge(own.criterion, np.array(others), margin, score=score)
+    for seen in (half, ~half):
+        known = seen[pairs[:, 0]]
+        if not known.any() or known.all():
+            continue
+        W = procrustes(X[pairs[known, 0]], Y[pairs[known, 1]])
+        W = refine(X[seen], Y, W, rounds=ROUNDS // 2, patience=PATIENCE, score=score).best
+        nearest = Retriever(X @ W, Y, score=score).top(1, rows=pairs[~known, 0]).indices[:, 0]
+        found += int((nearest == pairs[~known, 1]).sum())
+    return found / max(len(pairs), 1)
 
 
 def chance_level(

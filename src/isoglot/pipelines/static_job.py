@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from isoglot.aligners import Aligner, Alignment, Identity, judged_pairs, judged_unseen, onto_target
+from isoglot.aligners import Aligner, Alignment, Identity, judged_pairs, onto_target
 from isoglot.criteria import measure
 from isoglot.lexicons import Lexicon
-from isoglot.pipelines.induction import AS_IS, OWN, Induction, induce_dictionary
+from isoglot.pipelines.induction import OWN, Induction, induce_dictionary
 from isoglot.pipelines.static_choice import Figures, StaticChoice
 from isoglot.progress import Progress
 from isoglot.resumable import run_key
@@ -116,10 +116,6 @@ class LanguageJob:
             return induction.warning
         X, Y = unaligned.transform(self.src, "src").vectors, unaligned.transform(self.tgt, "tgt").vectors
         verdict = judged_pairs(X, Y, pairs, seed=self.seed)
-        if verdict.aligned and induction.by == AS_IS and induction.on == OWN:
-            # Languages that share a direction, as that of frequency, are closer than random rotations of them without
-            # a single translation being right.
-            verdict = judged_unseen(X, Y, pairs, seed=self.seed)
         return None if verdict.aligned else verdict.reason
 
     def _measured(self, one: Alignment, rows: IntVector) -> float:

@@ -31,7 +31,8 @@ class Schedule:
         epochs: how often the map is judged.
         steps: of the map, an epoch.
         critic_steps: of the discriminator, for one of the map.
-        rate: of learning, multiplied by `decay` after each epoch and by `shrink` when the criterion falls.
+        rate: of learning. The map's is multiplied by `decay` after each epoch, and by `shrink` from the second time on
+            that the criterion falls; the discriminator's stays.
         map_rate: the rate of the map, as a multiple of that of the discriminator.
         orthogonality: beta of the pull towards an orthogonal map, a step.
         looks: no epoch draws more words than so many times the vocabulary; small spaces need no long ones.
@@ -104,7 +105,7 @@ class Adversary:
         return {"map": self.W, **critic}
 
     def epoch(self, number: int, rate: float, progress: Progress = silent) -> float:
-        """Play one epoch; how often the discriminator was right at its end, .5 when it cannot tell."""
+        """Play one epoch with this rate of the map; how often the discriminator was right, .5 when it cannot tell."""
         # Small networks lose more by waiting for threads than they win.
         with few_threads(self._torch, self._schedule.batch * self._schedule.hidden**2):
             return self._play(number, rate, progress)
@@ -119,13 +120,13 @@ class Adversary:
                 with torch.no_grad():
                     batch = self._batch(random)
                 scores = self._judge(batch, random)
-                self._descend(self._loss(scores, SMOOTHING), self._critic, rate)
+                self._descend(self._loss(scores, SMOOTHING), self._critic, schedule.rate)
                 if 2 * step >= steps:
                     right += float((scores.detach().view(2, -1) * torch.tensor([[1.0], [-1.0]]) > 0).float().mean())
                     seen += 1
-            # The map wants each side taken for the other.
+            # The map wants each side taken for the other, by a discriminator that sees all of it.
             self._descend(
-                self._loss(self._judge(self._batch(random), random), 1 - SMOOTHING),
+                self._loss(self._judge(self._batch(random)), 1 - SMOOTHING),
                 [self._map],
                 rate * schedule.map_rate,
             )
@@ -143,12 +144,13 @@ class Adversary:
         j = torch.randint(len(self._Y), (size,), generator=random)
         return torch.cat([self._X[i] @ self._map, self._Y[j]])
 
-    def _judge(self, batch: Any, random: Any) -> Any:
-        """Log odds that each row comes from the source, (2 batch,)."""
+    def _judge(self, batch: Any, random: Any = None) -> Any:
+        """Log odds that each row comes from the source, (2 batch,); with randomness after dropout."""
         torch = self._torch
-        kept = torch.rand(batch.shape, generator=random) >= DROPOUT
+        if random is not None:
+            batch = batch * (torch.rand(batch.shape, generator=random) >= DROPOUT) / (1 - DROPOUT)
         weights_in, bias_in, weights, bias, weights_out, bias_out = self._critic
-        hidden = torch.addmm(bias_in, batch * kept / (1 - DROPOUT), weights_in)
+        hidden = torch.addmm(bias_in, batch, weights_in)
         hidden = torch.nn.functional.leaky_relu(hidden, SLOPE)
         hidden = torch.nn.functional.leaky_relu(torch.addmm(bias, hidden, weights), SLOPE)
         scores = (hidden @ weights_out + bias_out)[:, 0]

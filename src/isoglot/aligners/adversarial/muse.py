@@ -19,7 +19,7 @@ from isoglot.aligners.adversarial.discriminator import SCHEDULES, Adversary, Sch
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.closed_form.procrustes import procrustes
-from isoglot.aligners.self_learning.refinement import Refinement, induce, nearest_rotation, refine
+from isoglot.aligners.self_learning.refinement import PATIENCE, Refinement, induce, nearest_rotation, refine
 from isoglot.aligners.self_learning.rounds import similarity_start
 from isoglot.aligners.verdict import EUCLIDEAN_MARGIN, chance_level, judge, judged
 from isoglot.errors import ConfigError
@@ -34,6 +34,8 @@ GRID_ANGLES, GRID_WORDS = 72, 1_000
 SPREAD = 0.35
 #: Refinement rounds by which starts are compared, with each other and with chance.
 TRIAL_ROUNDS = 5
+#: So many more for those of chance.
+CHANCE_ROUNDS = 5
 #: How far above refined random rotations a start must be to end the search. More than the final verdict asks for, as
 #: these have learned less than those that the verdict compares with.
 EARLY_MARGIN = 0.12
@@ -57,6 +59,9 @@ class Muse(Aligner):
         - Starts that cost seconds are tried before the adversarial one, and several adversarial runs after each other.
         - `schedule="quick"`, the default, plays a shorter game with a smaller discriminator; "paper" is that of the
           paper.
+        - Vectors are normalised, and brought to one spread for the discriminator; the paper takes them as they are
+          (`normalise="none", rescale=False`).
+        - Refinement runs until its criterion stalls, not five rounds.
         - The result is compared with refined random rotations, and may be reported as not aligned.
 
     Args:
@@ -68,9 +73,11 @@ class Muse(Aligner):
             `starts="adversarial"` is the paper alone. The first start that is clearly above chance ends the search.
         restarts: adversarial runs, each with its own seed.
         schedule: of the adversarial runs: "quick" or "paper" (hours on a CPU).
+        rescale: whether the discriminator sees numbers of standard deviation .35. Vectors of length one would keep it
+            busy for very long; use False for vectors as they are.
         frequent: how many of the most frequent words the discriminator sees.
         trial: on how many of the most frequent words starts are judged.
-        rounds: of the refinement at the end.
+        rounds: of refinement at most; it ends when its criterion stalls.
         dictionary: the induced dictionary holds the words of these first ranks only, on both sides.
         backend: of the search, see `isoglot.retrieval.Retriever`.
         score: how translations are sought, see there. "csls-euclidean" is for spaces of few dimensions, where
@@ -87,9 +94,10 @@ class Muse(Aligner):
     starts: str = "distribution,principal,grid,adversarial"
     restarts: int = 2
     schedule: str = "quick"
+    rescale: bool = True
     frequent: int = 75_000
     trial: int = 5_000
-    rounds: int = 5
+    rounds: int = 50
     dictionary: int = 15_000
     backend: str = "auto"
     score: str = "csls"
@@ -128,6 +136,7 @@ class Muse(Aligner):
             problem.Y,
             search.refinement if search.refinement is not None else search.best,
             rounds=self.rounds,
+            patience=PATIENCE,
             frequent=self.dictionary,
             score=self.score,
             backend=self.backend,
@@ -211,7 +220,7 @@ class _Search:
         saved = problem.checkpoint.load()
         if saved is None:
             X, Y = problem.X[self.words], problem.Y[self.words]
-            rounds = TRIAL_ROUNDS + settings.rounds
+            rounds = TRIAL_ROUNDS + CHANCE_ROUNDS
             self.chance = chance_level(
                 X, Y, seed=settings.seed, rounds=rounds, score=settings.score, backend=settings.backend
             )
@@ -249,27 +258,29 @@ class _Search:
         """One adversarial run; its best epoch by the criterion, as in the paper, is what is tried."""
         problem, schedule = self.problem, self.schedule
         shown = slice(self.settings.frequent)
-        # At length one a discriminator would take very long to see anything.
-        scale = np.float32(SPREAD * problem.X.shape[1] ** 0.5)
-        if self.settings.score in EUCLIDEAN_SCORES:  # rows are of any length
-            scale = np.float32(SPREAD / max(problem.X[shown].std(dtype=np.float64), 1e-12))
+        scale = np.float32(1)
+        if self.settings.rescale:
+            scale = np.float32(SPREAD / max(float(problem.X[shown].std(dtype=np.float64)), 1e-12))
         X, Y = problem.X[shown] * scale, problem.Y[shown] * scale
         seed = (self.settings.seed, number)
         game = dict(self.game)
-        kept = {name: game.pop(name) for name in ("rate", "criterion", "best") if name in game}
+        kept = {name: game.pop(name) for name in ("rate", "falls", "criterion", "best") if name in game}
         adversary = Adversary(X, Y, schedule, seed, game or None)
-        rate, criterion, best = schedule.rate, -np.inf, adversary.W
+        rate, falls, criterion, best = schedule.rate, 0, -np.inf, adversary.W
         if kept:
-            rate, criterion, best = kept["rate"].item(), kept["criterion"].item(), kept["best"]
+            rate, falls = kept["rate"].item(), int(kept["falls"].item())
+            criterion, best = kept["criterion"].item(), kept["best"]
         for epoch in range(self.epoch, schedule.epochs):
             adversary.epoch(epoch, rate, problem.progress)
             W = nearest_rotation(adversary.W)
             now = self._criterion(W)
-            rate *= schedule.decay * (schedule.shrink if now < criterion else 1.0)
+            falls += now < criterion
+            rate *= schedule.decay * (schedule.shrink if now < criterion and falls > 1 else 1.0)
             if now > criterion:
                 criterion, best = now, W
-            numbers = {"rate": np.array([rate]), "criterion": np.array([criterion]), "best": best}
-            self.game, self.epoch = {**adversary.tensors, **numbers}, epoch + 1
+            numbers = {"rate": rate, "falls": falls, "criterion": criterion}
+            arrays = {name: np.array([value]) for name, value in numbers.items()}
+            self.game, self.epoch = {**adversary.tensors, **arrays, "best": best}, epoch + 1
             problem.progress("adversarial training", epoch + 1, schedule.epochs)
             self._save()
         self._take(f"adversarial {number}", best)

@@ -21,7 +21,7 @@ from isoglot.aligners.self_learning.spelling_start import agreeing_pairs, spelli
 from isoglot.aligners.verdict import judged
 from isoglot.errors import InputError
 from isoglot.settings import Limits
-from isoglot.spaces import FloatMatrix
+from isoglot.spaces import FloatMatrix, IntVector
 
 
 @method(
@@ -52,7 +52,7 @@ class Cognates(Aligner):
         cutoff: most frequent words of each side in self-learning.
         learning_rounds: of self-learning.
         available: share of the candidates in its first round.
-        rounds: of refinement at the end.
+        rounds: of refinement at most; it ends when its criterion stalls.
         frequent: words that the refinement's dictionary may hold.
 
     >>> from isoglot.spaces import Space
@@ -73,7 +73,7 @@ class Cognates(Aligner):
     cutoff: int = 6000
     learning_rounds: int = 20
     available: float = 0.1
-    rounds: int = 5
+    rounds: int = 50
     frequent: int = 15_000
 
     limits: ClassVar[Limits] = {
@@ -124,6 +124,11 @@ class Cognates(Aligner):
         )
 
     def _start(self, problem: Problem, facts: dict[str, Any]) -> FloatMatrix:
+        pairs = self.start_pairs(problem, facts)
+        return procrustes(problem.X[pairs[:, 0]], problem.Y[pairs[:, 1]])
+
+    def start_pairs(self, problem: Problem, facts: dict[str, Any]) -> IntVector:
+        """The first dictionary (p, 2); what is worth knowing of it goes into `facts`."""
         if problem.words is None:
             raise InputError(
                 "cognates compares words, and matrices have none",
@@ -149,4 +154,4 @@ class Cognates(Aligner):
         )
         examples = [[src_words[i], tgt_words[j]] for i, j in pairs[:20]]
         facts["start"] = {"candidates": len(candidates), "pairs": len(pairs), "examples": examples}
-        return procrustes(problem.X[pairs[:, 0]], problem.Y[pairs[:, 1]])
+        return pairs

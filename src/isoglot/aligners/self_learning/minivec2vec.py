@@ -59,7 +59,8 @@ class MiniVec2Vec(Aligner):
         cluster_rounds: refinement on `clusters` carried over.
         clusters: how many of them.
         memory: share of the old map kept in each of these rounds.
-        rounds: last refinement, on mutual neighbours; 0 leaves it out, as the paper does.
+        rounds: at most these of the last refinement, on mutual neighbours, until its criterion stalls; 0 leaves it out,
+            as the paper does.
         frequent: words that the last refinement's dictionary may hold.
 
     >>> X = np.random.default_rng(0).normal(size=(150, 4)) * [4, 3, 2, 1]
@@ -78,7 +79,7 @@ class MiniVec2Vec(Aligner):
     cluster_rounds: int = 5
     clusters: int = 500
     memory: float = 0.5
-    rounds: int = 10
+    rounds: int = 50
     frequent: int = 15_000
 
     limits: ClassVar[Limits] = {

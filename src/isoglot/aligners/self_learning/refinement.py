@@ -29,6 +29,10 @@ from isoglot.retrieval import Retriever
 from isoglot.settings import Limits
 from isoglot.spaces import FloatMatrix, IntVector
 
+#: A refinement that runs until it stalls ends after `PATIENCE` rounds that raise the criterion by less than `GAIN`. A
+#: start that is right for few words climbs slowly at first, but on simulated languages by .006 a round and more.
+PATIENCE, GAIN = 3, 1e-4
+
 
 @method(
     "muse-supervised",
@@ -128,6 +132,11 @@ class Refinement:
         arrays, history = saved.tensors, tuple(saved.facts["history"])
         return cls(saved.step, arrays["W"], arrays["best"], arrays["criterion"].item(), history)
 
+    def stalled(self, patience: int) -> bool:
+        """Whether the last so many rounds have brought nothing."""
+        values = [now["semantic"] for now in self.history]
+        return len(values) > patience and max(values[-patience:]) < max(values[:-patience]) + GAIN
+
     @property
     def tensors(self) -> Tensors:
         return {"W": self.W, "best": self.best, "criterion": np.array([self.criterion])}
@@ -155,6 +164,7 @@ def refine(
     start: Refinement | FloatMatrix,
     *,
     rounds: int = 5,
+    patience: int | None = None,
     frequent: int = 15_000,
     vocabulary: int | None = None,
     seeds: tuple[IntVector, npt.NDArray[np.float64]] | None = None,
@@ -167,8 +177,9 @@ def refine(
 ) -> Refinement:
     """Refine the map `start` (d, d) from X (n, d) to Y (m, d), or go on from a state.
 
-    `seeds`: pairs (p, 2) and weights (p,) that join every induced dictionary; their weights sum to their share of it.
-    `score` as in `induce`. `after` is called with each state. The map to use is `.best`.
+    `patience`: end before `rounds` are over, once so many rounds in a row have raised the best criterion by less than
+    `GAIN`. `seeds`: pairs (p, 2) and weights (p,) that join every induced dictionary; their weights sum to their share
+    of it. `score` as in `induce`. `after` is called with each state. The map to use is `.best`.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
@@ -183,7 +194,7 @@ def refine(
     state = start if isinstance(start, Refinement) else Refinement.start(start)
     X, Y = X[:vocabulary], Y[:vocabulary]
     progress("refining", state.round, rounds + 1)
-    while state.round <= rounds:
+    while state.round <= rounds and not (patience is not None and state.stalled(patience)):
         found = induce(
             X,
             Y,
@@ -197,6 +208,7 @@ def refine(
         state = _judged(state, found, _next_map(X, Y, found.pairs, seeds, state.W))
         after(state)
         progress("refining", state.round, rounds + 1)
+    progress("refining", rounds + 1, rounds + 1)
     return state
 
 
@@ -211,7 +223,8 @@ def refine_found(
 ) -> Refinement:
     """The last stage of methods that first find a map in `steps` of their own, in one checkpoint with those.
 
-    `find` gives the map (d, d), going on from the checkpoint if there is one; a checkpoint of this stage skips it.
+    `find` gives the map (d, d), going on from the checkpoint if there is one; a checkpoint of this stage skips it. The
+    refinement ends when its criterion stalls, after so many `rounds` at the latest.
     `facts` are kept beside the refinement's own.
     """
     saved = problem.checkpoint.load()
@@ -224,6 +237,7 @@ def refine_found(
         problem.Y,
         state,
         rounds=rounds,
+        patience=PATIENCE,
         frequent=frequent,
         progress=problem.progress,
         after=lambda now: problem.checkpoint.save(steps + now.round, now.tensors, {**facts, **now.facts}),

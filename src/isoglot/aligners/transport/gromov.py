@@ -30,7 +30,6 @@ from isoglot.spaces import FloatMatrix
     cost="some hundred products of similarity matrices of frequent words, O(words³) each, then refinement",
     paper="Alvarez-Melis & Jaakkola 2018",
     iterative=True,
-    requires=("transport",),
 )
 class GromovWasserstein(Aligner):
     """Entropic Gromov-Wasserstein on frequent words, Procrustes on its plan, refinement by mutual neighbours.
@@ -48,7 +47,7 @@ class GromovWasserstein(Aligner):
         words: most frequent words of each side that are matched; memory and time grow with its square and cube.
         epsilon_start, epsilon, stages: see above; relations have unit variance.
         iterations: at most these for each regularisation.
-        rounds: of refinement.
+        rounds: of refinement at most; it ends when its criterion stalls.
         frequent: words that the refinement's dictionary may hold.
 
     >>> X = np.random.default_rng(0).normal(size=(150, 4)) * [4, 3, 2, 1]
@@ -63,7 +62,7 @@ class GromovWasserstein(Aligner):
     epsilon: float = 0.01
     stages: int = 8
     iterations: int = 25
-    rounds: int = 10
+    rounds: int = 50
     frequent: int = 15_000
 
     limits: ClassVar[Limits] = {
@@ -85,7 +84,7 @@ class GromovWasserstein(Aligner):
         history: list[dict[str, Any]] = list(saved.facts["stages"]) if saved else []
         state = refine_found(
             problem,
-            lambda: self._matched(problem, history),
+            lambda: self.matched(problem, history),
             steps=self.stages,
             facts={"stages": history},
             rounds=self.rounds,
@@ -95,7 +94,7 @@ class GromovWasserstein(Aligner):
         verdict = judged(problem, state.best, seed=self.seed)
         return LinearAlignment.learned(W_src=state.best, info={**state.info, **found, **verdict.info})
 
-    def _matched(self, problem: Problem, history: list[dict[str, Any]]) -> FloatMatrix:
+    def matched(self, problem: Problem, history: list[dict[str, Any]]) -> FloatMatrix:
         """The rotation that the plan between frequent words gives; one checkpoint a stage."""
         A, B = problem.X[: self.words], problem.Y[: self.words]
         C, D = relations(A), relations(B)

@@ -37,7 +37,6 @@ BLUR = (0.2, 0.005)
     cost="Frank-Wolfe on start_words² plans, then transport between batches, then refinement",
     paper="Grave et al. 2019",
     iterative=True,
-    requires=("transport",),
 )
 class WassersteinProcrustes(Aligner):
     """Convex start, stochastic Wasserstein-Procrustes, refinement by mutual neighbours.
@@ -57,7 +56,7 @@ class WassersteinProcrustes(Aligner):
         steps: in the first epoch; every epoch halves them, so that all cost about the same twice over.
         learning_rate: of the rotation, beside gradients of about its own size.
         epsilon: regularisation of the transport plans between unit vectors.
-        rounds: of refinement.
+        rounds: of refinement at most; it ends when its criterion stalls.
         frequent: words that the refinement's dictionary may hold.
 
     >>> X = np.random.default_rng(0).normal(size=(150, 4)) * [4, 3, 2, 1]
@@ -76,7 +75,7 @@ class WassersteinProcrustes(Aligner):
     steps: int = 200
     learning_rate: float = 1.0
     epsilon: float = 0.05
-    rounds: int = 10
+    rounds: int = 50
     frequent: int = 15_000
 
     limits: ClassVar[Limits] = {
