@@ -37,8 +37,7 @@ class Auto(Aligner):
 
     `info["auto"]` tells what was given, what was tried with which figures, what was chosen and why, and how to name
     that choice. With fewer than five source words nothing can be compared and the method of the most experience is
-    taken. Pairs given twice count once. Without pairs: `cognates`, which looks at spelling, or
-    `vecmap-unsupervised` for matrices, which have none.
+    taken. Pairs given twice count once. Without pairs: `portfolio`, of the same effort.
 
     Differs from the paper:
         - There is none.
@@ -77,7 +76,7 @@ class Auto(Aligner):
 
     def _fit(self, problem: Problem) -> Alignment:
         if not len(problem.pairs):
-            return align_without_pairs(problem, self.seed)
+            return align_without_pairs(problem, self.effort, self.seed)
         given = Given.of(problem)
         problem = dataclasses.replace(problem, pairs=given.pairs)
         common = {"seed": self.seed, "normalise": self.normalise, "match_dimensions": self.match_dimensions}

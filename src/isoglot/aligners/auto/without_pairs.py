@@ -1,21 +1,31 @@
-"""What `auto` does without pairs."""
+"""What `auto` does without pairs: the portfolio of starts, told in the words of `auto`."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from isoglot.aligners.alignment import Alignment
-from isoglot.aligners.auto.candidates import spelled
-from isoglot.aligners.base import Aligner, Problem
-from isoglot.aligners.self_learning.cognates import Cognates
-from isoglot.aligners.self_learning.vecmap import VecMapUnsupervised
+from isoglot.aligners.base import Problem
+from isoglot.aligners.self_learning.portfolio import Portfolio
 
 
-def align_without_pairs(problem: Problem, seed: int) -> Alignment:
-    """By spelling where there are words, else by the vectors alone; `info["aligned"]` tells whether it worked."""
-    aligner: Aligner = Cognates(seed=seed) if spelled(problem.words) else VecMapUnsupervised(seed=seed)
-    alignment = aligner._fit(problem)
-    name = aligner.method.name
-    record = {"chosen": name, "method": name, "settings": {}, "pin": f"-m {name}", "tried": []}
-    record["why"] = "there are no pairs"
-    return dataclasses.replace(alignment, info={**alignment.info, "auto": record})
+def align_without_pairs(problem: Problem, effort: str, seed: int) -> Alignment:
+    """By the first start that works; `info["aligned"]` tells whether one did."""
+    alignment = Portfolio(effort=effort, seed=seed)._fit(problem)
+    info = alignment.info
+    worked = f"its start by {info['start']} is clearly above chance" if info["aligned"] else "no start was above chance"
+    record: dict[str, Any] = {
+        "effort": effort,
+        "chosen": "portfolio",
+        "method": "portfolio",
+        "settings": {"effort": effort},
+        "pin": f"-m portfolio --set effort={effort}",
+        "why": f"there are no pairs; {worked}",
+        "tried": [
+            {"label": f"start by {one['start']}", "left_out": one.get("reason", "no better than chance")}
+            for one in info["tried"]
+            if not one.get("aligned")
+        ],
+    }
+    return dataclasses.replace(alignment, info={**info, "auto": record})
