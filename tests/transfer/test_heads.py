@@ -119,6 +119,16 @@ def test_the_best_epoch_is_kept_and_patience_ends_it():
     assert network.weight.item() == seen[1] != seen[-1]
 
 
+def test_patience_waits_for_the_first_thing_that_is_right():
+    import torch
+
+    network, figures = torch.nn.Linear(1, 1), iter([0.0, 0.0, 0.0, 0.0, 0.4, 0.3, 0.2, 0.9])
+    settings = HeadSettings(epochs=10, patience=2, learning_rate=0.1, batch=4)
+    loss = lambda numbers: network(torch.ones(len(numbers), 1)).sum()  # noqa: E731
+    fitting = train_network(network, 8, loss, lambda: next(figures), settings, 0)
+    assert (fitting.epoch, fitting.dev, fitting.epochs) == (5, 0.4, 7)
+
+
 def test_examples_of_like_length_share_a_batch_and_all_are_seen_in_every_epoch():
     import torch
 

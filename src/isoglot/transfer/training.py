@@ -80,7 +80,8 @@ def train_network(
         if best is None or figure > best.dev:
             best = Fitting(epoch, figure, epoch)
             weights = {name: one.detach().clone() for name, one in network.named_parameters() if one.requires_grad}
-        elif 0 < settings.patience <= epoch - best.epoch:
+        # A head that has not got anything right yet has just not begun: names take some epochs.
+        elif best.dev > 0 and 0 < settings.patience <= epoch - best.epoch:
             break
     assert best is not None, "settings ask for one epoch or more"
     with torch.no_grad():
