@@ -140,7 +140,7 @@ def test_every_method_without_pairs_says_when_it_failed(name, settings):
 
 
 def test_pairs_from_elsewhere_count_even_where_the_vectors_would_find_others():
-    """Half of each vector is what word i shares with word i of the other side; the pairs say otherwise, and are right."""
+    """Part of each vector is shared with the wrong word of the other side; the pairs say otherwise, and are right."""
     rng = np.random.default_rng(0)
     base, spelling = rng.normal(size=(400, 20)), 2 * rng.normal(size=(400, 6))
     order = rng.permutation(400)
