@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isoglot.aligners import Problem, aligner, methods
-from isoglot.aligners.verdict import Chance, Signs, chance_level, decide, judge, judged, judged_pairs
+from isoglot.aligners.verdict import Chance, Signs, chance_level, decide, judge, judged, judged_given, judged_pairs
 from isoglot.spaces import Normaliser, Space
 
 NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
@@ -137,3 +137,18 @@ def test_every_method_without_pairs_says_when_it_failed(name, settings):
     alignment = aligner(name, **settings).fit(src, tgt)
     assert alignment.info["aligned"] is False
     assert alignment.info["warning"].startswith("not aligned: ")
+
+
+def test_pairs_from_elsewhere_count_even_where_the_vectors_would_find_others():
+    """Part of each vector is shared with the wrong word of the other side; the pairs say otherwise, and are right."""
+    rng = np.random.default_rng(0)
+    base, spelling = rng.normal(size=(400, 20)), 2 * rng.normal(size=(400, 6))
+    order = rng.permutation(400)
+    moved = np.empty_like(base)
+    moved[order] = base @ rotation(20, 1)
+    X, Y = (np.hstack([one, spelling]).astype(np.float32) for one in (base, moved))
+    X, Y = (Normaliser.fit_transform("unit,centre,unit", M)[1] for M in (X, Y))
+    pairs = np.stack([np.arange(400), order], axis=1)
+    assert judged_given(X, Y, pairs).aligned
+    wrong = np.stack([np.arange(400), rng.permutation(400)], axis=1)
+    assert not judged_given(X, Y, wrong).aligned

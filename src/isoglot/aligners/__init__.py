@@ -61,4 +61,4 @@ from isoglot.aligners.transport.wasserstein import WassersteinProcrustes as Wass
 from isoglot.aligners.tuned.contrastive import Contrastive as Contrastive
 from isoglot.aligners.tuned.geomm import GeoMM as GeoMM, geomm_multi as geomm_multi
 from isoglot.aligners.tuned.rcsls import RCSLS as RCSLS
-from isoglot.aligners.verdict import judged_pairs as judged_pairs
+from isoglot.aligners.verdict import judged_given as judged_given, judged_pairs as judged_pairs

@@ -42,6 +42,8 @@ SAME = 0.5
 CERTAIN = 2.0
 #: Most frequent words of each side that are looked at.
 WORDS = 3_000
+#: Of `judged_given`: parts that pairs are cut into, each unseen once, and the standard errors that count as clear.
+FOLDS, ERRORS = 5, 4.0
 #: From `benchmarks/verdict.py --fit`. What the gains of both signs must add up to: twice the most that maps of chance
 #: and wrong ones came to on 2,500 to 3,000 words; fewer words are more a matter of luck.
 NEEDED = 0.15
@@ -245,6 +247,40 @@ def judged_pairs(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, *, seed: int 
     X, Y = X[:WORDS], Y[:WORDS]
     pairs = pairs[(pairs[:, 0] < len(X)) & (pairs[:, 1] < len(Y))]
     return Chance.of(X, Y, seed=seed, score=score).judged_pairs(pairs)
+
+
+def judged_given(X: FloatMatrix, Y: FloatMatrix, pairs: IntVector, *, seed: int = 0) -> Verdict:
+    """The verdict on pairs (p, 2) that were found elsewhere, on other vectors: do X (n, d) and Y (m, d) confirm them?
+
+    What X and Y would find by themselves does not matter here. A rotation learned from four fifths of the pairs must
+    find more of the last fifth than one learned from the same words in other pairs, by `ERRORS` standard errors.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(2, 300, 20)).astype(np.float32)
+    >>> pairs = np.stack([np.arange(300)] * 2, axis=1)
+    >>> judged_given(X, X + 0.5 * Y, pairs).aligned, judged_given(X, Y, pairs).aligned
+    (True, False)
+    """
+    rng = np.random.default_rng(seed)
+    mixed = np.stack([pairs[:, 0], rng.permutation(pairs[:, 1])], axis=1)
+    parts = np.array_split(rng.permutation(len(pairs)), min(FOLDS, len(pairs)))
+    shares = []
+    for known in (pairs, mixed):
+        found = 0
+        for part in parts if len(parts) > 1 else []:
+            others = np.delete(known, part, axis=0)
+            mapped = X @ procrustes(X[others[:, 0]], Y[others[:, 1]])
+            nearest = Retriever(mapped, Y).top(1, rows=known[part, 0]).indices[:, 0]
+            found += int((nearest == known[part, 1]).sum())
+        shares.append(found / max(len(pairs), 1))
+    share, chance = shares
+    error = float(np.sqrt(sum(one * (1 - one) for one in shares) / max(len(pairs), 1)))
+    aligned = share > chance + ERRORS * error
+    reason = (
+        f"a rotation learned from four fifths of the pairs finds {share:.1%} of the others, "
+        f"{'clearly' if aligned else 'not clearly'} more than where words were paired at random ({chance:.1%})"
+    )
+    return Verdict(aligned, reason, chance)
 
 
 def _mutual(there: FloatMatrix, back: FloatMatrix, score: str) -> IntVector:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from isoglot.aligners import Aligner, Alignment, Identity, judged_pairs, onto_target
+from isoglot.aligners import Aligner, Alignment, Identity, judged_given, judged_pairs, onto_target
 from isoglot.criteria import measure
 from isoglot.lexicons import Lexicon
 from isoglot.pipelines.induction import OWN, Induction, induce_dictionary
@@ -115,7 +115,8 @@ class LanguageJob:
         if induction.warning is not None:  # by the method, which has compared itself with chance
             return induction.warning
         X, Y = unaligned.transform(self.src, "src").vectors, unaligned.transform(self.tgt, "tgt").vectors
-        verdict = judged_pairs(X, Y, pairs, seed=self.seed)
+        # Pairs from other vectors are evidence of their own, also where these vectors would find others by themselves.
+        verdict = (judged_pairs if induction.on == OWN else judged_given)(X, Y, pairs, seed=self.seed)
         return None if verdict.aligned else verdict.reason
 
     def _measured(self, one: Alignment, rows: IntVector) -> float:
