@@ -6,21 +6,23 @@ import dataclasses
 from typing import Any
 
 from isoglot.aligners.alignment import Alignment
+from isoglot.aligners.auto.candidates import Candidate
 from isoglot.aligners.base import Problem
 from isoglot.aligners.self_learning.portfolio import Portfolio
 
 
 def align_without_pairs(problem: Problem, effort: str, seed: int) -> Alignment:
     """By the first start that works; `info["aligned"]` tells whether one did."""
-    alignment = Portfolio(effort=effort, seed=seed)._fit(problem)
+    candidate = Candidate(Portfolio(effort=effort, seed=seed))
+    alignment = candidate.aligner._fit(problem)
     info = alignment.info
     worked = f"its start by {info['start']} is clearly above chance" if info["aligned"] else "no start was above chance"
     record: dict[str, Any] = {
         "effort": effort,
         "chosen": "portfolio",
         "method": "portfolio",
-        "settings": {"effort": effort},
-        "pin": f"-m portfolio --set effort={effort}",
+        "settings": candidate.settings,
+        "pin": candidate.pin,
         "why": f"there are no pairs; {worked}",
         "tried": [
             {"label": f"start by {one['start']}", "left_out": one.get("reason", "no better than chance")}
