@@ -66,7 +66,7 @@ def test_without_pairs_a_method_is_chosen_that_needs_none(pair):
     words, vectors = pair.src.words[:300], np.random.default_rng(0).normal(size=(300, 20))
     with pytest.warns(UserWarning, match="not aligned"):
         aligned = ig.align(pair.src.most_frequent(300), ig.Space("none", words, vectors))
-    assert next(iter(aligned.alignments.values())).info["auto"]["method"] == "cognates"
+    assert next(iter(aligned.alignments.values())).info["auto"]["method"] == "portfolio"
     with pytest.raises(LexiconError, match="learns from translation pairs"):
         ig.align(pair.src, pair.tgt, method="procrustes")
 
