@@ -28,6 +28,9 @@ def run_lines(folder, monkeypatch):
     return names
 
 
+NAMED = {"src_lang": "en", "tgt_lang": "fr"}
+
+
 @pytest.fixture(scope="module")
 def aligned(tmp_path_factory):
     pair = simulate_pair(n_words=1500, dim=20, noise=0.3, seed=1)
@@ -35,7 +38,7 @@ def aligned(tmp_path_factory):
     for lang, space in (("en", pair.src), ("fr", pair.tgt)):
         space.save(folder / f"{lang}.vec")
     pair.lexicon.save(folder / "en-fr.txt")
-    return ig.align(folder / "en.vec", folder / "fr.vec", folder / "en-fr.txt", src_lang="en", tgt_lang="fr")
+    return ig.align(folder / "en.vec", folder / "fr.vec", folder / "en-fr.txt", method="procrustes", **NAMED)
 
 
 def test_the_card_of_aligned_spaces(aligned, tmp_path, monkeypatch):
@@ -50,6 +53,14 @@ def test_the_card_of_aligned_spaces(aligned, tmp_path, monkeypatch):
     assert aligned.info["provenance"]["src"]["fingerprint"] in text
     assert str(tmp_path.parent) not in text
     assert type(run_lines(tmp_path / "out", monkeypatch)["aligned"]) is ig.Aligned
+
+
+def test_a_figure_by_cross_validation_is_called_so(tmp_path):
+    pair = simulate_pair(n_words=600, dim=20, noise=0.3, seed=1)
+    ig.align(pair.src, pair.tgt, pair.lexicon, method="auto", effort="quick").save(tmp_path / "out")
+    text = (tmp_path / "out" / "README.md").read_text("utf-8")
+    assert "| cross-validated |" in text
+    assert "Test set" not in text
 
 
 def test_words_that_were_learned_from_are_told(aligned, tmp_path):

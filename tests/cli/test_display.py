@@ -24,7 +24,7 @@ def test_tables_as_csv_and_latex(isoglot, aligned):
 
 
 def test_quiet_and_verbose(isoglot, languages, tmp_path):
-    command = ("align", "north.vec", "south.vec", "-l", "north-south.txt", "-o", tmp_path / "out")
+    command = ("align", "north.vec", "south.vec", "-l", "north-south.txt", "-m", "procrustes", "-o", tmp_path / "out")
     usual, quiet, verbose = (isoglot(*command, *flag, cwd=languages) for flag in ((), ("--quiet",), ("--verbose",)))
     assert usual.stdout == quiet.stdout == verbose.stdout != ""
     assert "try: isoglot translate" in usual.stderr

@@ -183,12 +183,12 @@ def test_a_reversed_lexicon_can_be_swapped(made, monkeypatch):
         assert done.exception is None, done.exception
         return json.loads(done.stdout)
 
-    swapped = run("align north.vec south.vec -l south-north.txt --swap -o swapped --json")
-    straight = run("align north.vec south.vec -l north-south.txt -o straight --json")
+    swapped = run("align north.vec south.vec -l south-north.txt -m procrustes --swap -o swapped --json")
+    straight = run("align north.vec south.vec -l north-south.txt -m procrustes -o straight --json")
     assert swapped["train_pairs"] == straight["train_pairs"] > 200
     assert swapped["results"][0]["value"] == straight["results"][0]["value"] > 0.5
     assert ["test words" in warning for warning in swapped["warnings"]] == [True]
-    few = run("align north.vec south.vec -l north-south.txt --pairs 20 --held-out 30 -o few --json")
+    few = run("align north.vec south.vec -l north-south.txt -m procrustes --pairs 20 --held-out 30 -o few --json")
     assert ["20 pairs" in few["warnings"][0], "30 test words" in few["warnings"][1]] == [True, True]
     found = run("evaluate bli straight --test south-north.txt --swap --json")
     assert found["results"][0]["value"] > 0.5

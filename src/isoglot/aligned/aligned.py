@@ -188,13 +188,15 @@ class Aligned(SharedSpaces):
         return {"rerankers": [list(key) for key in self.rerankers], "calibrations": calibrations}
 
     @classmethod
-    def _read_more(cls, folder: Path, manifest: Manifest, names: list[str]) -> dict[str, Any]:
-        found = {}
+    def _read_more(cls, folder: Path, manifest: Manifest, spaces: Mapping[str, Space]) -> dict[str, Any]:
+        found, names = {}, list(spaces)
         for source, target in manifest.pairs("rerankers", among=names):
             place = folder / "rerank" / f"{source}-{target}"
             found[source, target] = reranker = Reranker.load(place)
             if (reranker.source, reranker.target) != (source, target):
                 raise FormatError(f"is for {reranker.source}-{reranker.target}", where=str(place))
+            if reranker.prior is not None and len(reranker.prior) != len(spaces[target]):
+                raise FormatError(f"is for another vocabulary of {target}", where=str(place), remedy="align again")
         # Folders of earlier releases have none.
         listed = manifest.items("calibrations") if "calibrations" in manifest else []
         calibrations = {}

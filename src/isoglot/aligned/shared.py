@@ -221,14 +221,14 @@ class SharedSpaces:
             for source, target in manifest.pairs("alignments", among=names)
         }
         means = cls._read_means(folder, spaces)
-        return cls(spaces, alignments, manifest.mapping("info"), means, **cls._read_more(folder, manifest, names))
+        return cls(spaces, alignments, manifest.mapping("info"), means, **cls._read_more(folder, manifest, spaces))
 
     def _write_more(self, folder: Path) -> dict[str, Any]:
         """What a subclass keeps beside the spaces; returns its entries of the manifest."""
         return {"rerankers": []}
 
     @classmethod
-    def _read_more(cls, folder: Path, manifest: Manifest, names: list[str]) -> dict[str, Any]:
+    def _read_more(cls, folder: Path, manifest: Manifest, spaces: Mapping[str, Space]) -> dict[str, Any]:
         """The subclass's own arguments."""
         return {}
 

@@ -87,15 +87,18 @@ def lexicon(
     check_backend(backend)
     check_kinds(skip or [])
     form = dictionary_format(output, format)
+    if not both:
+        for file in dictionary_files(output, form):
+            claim_file(file)
     written: dict[Path, InducedLexicon] = {}
     with aligned_folder(folder) as aligned, progress_bars() as progress:
         first, second = aligned.direction(source, target)
         outputs = {output: (first, second)}
         if both:
             outputs = {_named(output, *one): one for one in ((first, second), (second, first))}
-        for path in outputs:
-            for file in dictionary_files(path, form):
-                claim_file(file)
+            for path in outputs:
+                for file in dictionary_files(path, form):
+                    claim_file(file)
         pairs = None
         if test is not None:
             pairs = open_lexicon(test, lower=False, progress=progress)

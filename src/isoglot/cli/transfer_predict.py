@@ -38,9 +38,12 @@ def predict(
     """
     from isoglot.assignments import language_file, places_by_language
     from isoglot.cli.console import print_json, print_line, progress_bars
+    from isoglot.cli.outputs import claim_file
     from isoglot.text import read_lines, write_lines
     from isoglot.transfer import load_head
 
+    if output is not None:
+        claim_file(output)
     lang, path = language_file(text)
     given = None if encoder is None else places_by_language(encoder) or encoder
     with progress_bars() as progress:

@@ -83,6 +83,8 @@ def align_pair(
     choice = alignment.info.get("auto", {})
     if test is None and "p_at_1" in choice:
         results += [cross_validated(choice)]
+        # As an evaluation would: kept with the spaces, so that the first translation need not wait for it.
+        aligned.retriever(*aligned.names, neighbourhood=neighbourhood, threads=threads, progress=progress)
     if rerank and train is None:
         raise LexiconError("a re-ranker learns from translation pairs", remedy="give a lexicon, or no `rerank`")
     if rerank or (rerank is None and train is not None and worth_reranking(aligner, src, tgt, train)):

@@ -29,7 +29,7 @@ from isoglot.settings import Limits
     supervision="optional",
     linear=True,
     cost="the methods that it compares, each once for every part of the pairs; `effort` bounds it",
-    paper="-",
+    paper="after Stone 1974",
     iterative=True,
 )
 class Auto(Aligner):

@@ -234,7 +234,7 @@ def parse_recipe(recipe: str | Mapping[str, Any]) -> list[Objective]:
     >>> [(one.objective.name, one.weight) for one in parse_recipe("word_ot + 0.5*anchor")]
     [('word_ot', 1.0), ('anchor', 0.5)]
     >>> parse_recipe({"contrastive": {"variant": "weak", "weight": 2}, "anchor": 0.5})[1]
-    Anchor(weight=0.5)
+    Anchor(weight=0.5, reduction='mean')
     """
     terms = _terms(recipe) if isinstance(recipe, str) else list(recipe.items())
     if not terms:
