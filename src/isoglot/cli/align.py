@@ -135,7 +135,7 @@ def _align_two(context: typer.Context, chosen: Aligner) -> None:
     from isoglot.cli.inputs import only, open_lexicon, open_pair
     from isoglot.errors import ConfigError, LexiconError
     from isoglot.lexicons import identical_strings, numerals as shared_numerals, split_lexicon
-    from isoglot.pipelines import align_pair, choice_lines, estimated_time
+    from isoglot.pipelines import align_pair, choice_lines, estimated_time, without_figure
 
     values = context.params
     output, lower, held_out = values["output"], values["lower"], values["held_out"]
@@ -195,8 +195,11 @@ def _align_two(context: typer.Context, chosen: Aligner) -> None:
         return
     for line in choice_lines(outcome.aligned.info.get("auto")):
         say(line)
-    result_table(outcome.results, f"{method}: {source.lang or 'source'} to {target.lang or 'target'}")
-    if not outcome.results:
+    if outcome.results:
+        result_table(outcome.results, f"{method}: {source.lang or 'source'} to {target.lang or 'target'}")
+    elif outcome.train is None:
+        say(without_figure(outcome))
+    else:
         say("no figure: all pairs were used for learning; give --test or --held-out to measure")
     first = next((word for word in source.words[200:] if len(word) > 3), source.words[0])
     say(f"aligned in {outcome.seconds['align']:.1f} s, written to {output}; try: isoglot translate {output} {first}")

@@ -5,7 +5,11 @@ from isoglot.pipelines.align_pair import align_pair as align_pair
 from isoglot.pipelines.alignment_checks import Check as Check, CheckOutcome as CheckOutcome
 from isoglot.pipelines.audit import audit_encoder as audit_encoder, expected_megabytes as expected_megabytes
 from isoglot.pipelines.audit_report import Audit as Audit, Figure as Figure, write_audit_page as write_audit_page
-from isoglot.pipelines.automatic import choice_lines as choice_lines, estimated_time as estimated_time
+from isoglot.pipelines.automatic import (
+    choice_lines as choice_lines,
+    estimated_time as estimated_time,
+    without_figure as without_figure,
+)
 from isoglot.pipelines.compare import Contender as Contender, compare as compare, contenders as contenders
 from isoglot.pipelines.compare_pairs import Comparisons as Comparisons, compare_pairs as compare_pairs
 from isoglot.pipelines.comparison import Comparison as Comparison, Row as Row

@@ -111,6 +111,16 @@ def doubts(choice: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def without_figure(outcome: Any) -> str:
+    """What to tell where no pairs measure the result: the P@1 to expect by the verdict, if there is one."""
+    (alignment,) = outcome.aligned.alignments.values()
+    expected = alignment.info.get("expected_p1")
+    if expected is None:
+        return "no figure: give translation pairs of a test set to measure"
+    about = f"{expected['value']:.2f} ({expected['low']:.2f} to {expected['high']:.2f})"
+    return f"no pairs to measure on; judging by the vectors alone, P@1 may be about {about}"
+
+
 def choice_lines(choice: Mapping[str, Any] | None) -> list[str]:
     """What `auto` says about its choice, a sentence a line; nothing for another method."""
     if choice is None:

@@ -11,8 +11,10 @@ from isoglot.aligners.auto.trials import CROWD, SEARCHED
 from isoglot.aligners.tuned.contrastive import Contrastive
 
 #: What one fit of `contrastive` costs in products of the two vocabularies up to its cutoff, and the same for the start
-#: by spelling, both measured at 20,000 words of 300 dimensions.
-_TUNING, _COGNATES = 7.0, 15.0
+#: by spelling, both measured at 20,000 words of 300 dimensions, with many pairs.
+_TUNING, _COGNATES = 13.0, 15.0
+#: On all pairs, and on most of them to calibrate confidences on the others.
+_FINAL_FITS = 2
 #: A re-ranker is learned from maps of five parts.
 _RERANKING_FITS = 5
 
@@ -31,7 +33,7 @@ def estimate_seconds(
             dearest = max(dearest, _TUNING * product)
             seconds += parts * _TUNING * product
             seconds += _COGNATES * product if candidate.aligner.start == "cognates" else 0.0
-    return seconds + dearest * (1 + (_RERANKING_FITS if reranked else 0))
+    return seconds + dearest * (_FINAL_FITS + (_RERANKING_FITS if reranked else 0))
 
 
 def _seconds_of_a_product(dim: int) -> float:
