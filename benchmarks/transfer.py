@@ -1,12 +1,10 @@
 """Does aligning help to find names in a language without labelled text? Joint-Align's claims (Wang et al. 2020).
 
     python benchmarks/transfer.py layers                    # CoNLL-2002, es-nl: a map for each of the last four layers
-    python benchmarks/transfer.py layers --curves           # and why: by layer, by lines to learn from
     python benchmarks/transfer.py words                     # and how well these maps bring words together
     python benchmarks/transfer.py static                    # PAN-X, en-fr: catalogue vectors, by method
-    python benchmarks/transfer.py joint                     # the same with vectors trained jointly, or apart
 
-Reads ../shared/data (names, MDN's text, XLING's dictionary) and the catalogue's texts, vectors and lexicon; says so and
+Reads ../shared/data (names) and the catalogue's texts, vectors and lexicon; says so and
 stops where the former is missing. Heads are BiLSTM-CRFs on vectors that stay as they are. The epoch is chosen on a part
 of the training language that is neither learned from nor tested; nothing else was chosen. What --work holds already is
 not computed again. Prints tables, tests every alignment against the first row, and writes
@@ -31,8 +29,7 @@ from isoglot import catalogue
 from isoglot.aligned import Aligned
 from isoglot.aligners import Aligner, aligner
 from isoglot.encoders import AlignedEncoder, Encoder
-from isoglot.lexicons import Lexicon
-from isoglot.pipelines import align_encoder, run_stages, space_of, tokenise
+from isoglot.pipelines import align_encoder, tokenise
 from isoglot.pipelines.contextual_pairs import extract_layers
 from isoglot.spaces import parse_occurrence
 from isoglot.tasks import tatoeba
@@ -40,7 +37,6 @@ from isoglot.text import ParallelText
 from isoglot.transfer import Few, HeadSettings, TransferTable, gather_examples, read_tags, run_transfer
 from isoglot.transfer.vectors import StaticVectors
 from isoglot.wordalign import WordLinks, read_links, statistical_align, write_links
-from isoglot.wordvectors import CorpusSettings, TextFile, Training, train_texts
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "ner"
 #: Encoders, and the layers whose maps are summed. USE has an embedding and one layer.
@@ -171,20 +167,14 @@ def layers_part(options: Any, results: dict[str, Any]) -> None:
     for short in options.encoders:
         name, layer = ENCODERS[short]
         place = options.work / f"layers-{short}"
-        cases = [(layer, {label: WAYS[label] for label in options.ways}, options.lines)]
-        if options.curves:
-            way = {label: WAYS[label] for label in ("raw", "per layer")}
-            depth = Encoder(name).model.depth
-            cases = [(str(one), way, options.lines) for one in range(depth + 1)]
-            cases += [(layer, way, lines) for lines in (200, 1000, options.lines)]
-        for chosen, ways, lines in cases:
-            encoder = Encoder(name, layer=chosen, cache=options.work / "vectors")
-            encoders = {label: aligned_encoder(encoder, text, links, way, lines) for label, way in ways.items()}
-            for source in options.sources:
-                title = f"{short}, layer {encoder.layers}, {lines:,} lines"
-                own = place / f"{encoder.layers}-{lines}-{source}".replace(":", "-")
-                table = names_table(encoders, source, files, few, options, own)
-                record(results, "layers", f"{title}, from {source}", shown(table, title), options)
+        lines = options.lines
+        encoder = Encoder(name, layer=layer, cache=options.work / "vectors")
+        encoders = {label: aligned_encoder(encoder, text, links, WAYS[label], lines) for label in options.ways}
+        for source in options.sources:
+            title = f"{short}, layer {encoder.layers}, {lines:,} lines"
+            own = place / f"{encoder.layers}-{lines}-{source}".replace(":", "-")
+            table = names_table(encoders, source, files, few, options, own)
+            record(results, "layers", f"{title}, from {source}", shown(table, title), options)
 
 
 def words_part(options: Any, results: dict[str, Any]) -> None:
@@ -252,41 +242,13 @@ def static_table(vectors: Mapping[str, StaticVectors], title: str, options: Any,
     record(results, "static", title, shown(table, f"{title}, en-fr"), options)
 
 
-def joint_part(options: Any, results: dict[str, Any]) -> None:
-    """The same with vectors of MDN's text, trained here: separately and aligned, jointly, and Joint-Align."""
-    languages = ("en", "fr")
-    texts = [TextFile(lang, DATA.parent / "text" / f"mdn.{lang}.txt.xz") for lang in languages]
-    lexicon = Lexicon.load(DATA.parent / "lexicons" / "xling" / "en-fr.train.5k.tsv", *languages).fold_case()
-    training = Training(dim=200, epochs=10, subwords=False)
-    together = train_texts(texts, options.work / "joint-mdn", CorpusSettings(lines_of="fr"), training)
-    joint = space_of(together)
-    en, fr = (
-        space_of(train_texts([text], options.work / f"joint-mdn-{text.lang}", CorpusSettings(), training)).view(
-            text.lang
-        )
-        for text in texts
-    )
-    procrustes = aligner("procrustes")
-    stages = run_stages(joint, GAMMA, procrustes, {languages: lexicon})
-    apart = Aligned.pair(aligner("identity", normalise="none").fit(en, fr), en, fr)
-    vectors = {
-        "apart": apart.spaces,
-        "apart, centred": Aligned.pair(aligner("identity", normalise="unit,centre,unit").fit(en, fr), en, fr).spaces,
-        "alignment": Aligned.pair(procrustes.fit(en, fr, lexicon), en, fr).spaces,
-        "joint": {lang: joint.view(lang) for lang in languages},
-        "joint, reallocated": {lang: stages.reallocated.view(lang) for lang in languages},
-        "joint-align": {lang: stages.last.view(lang) for lang in languages},
-    }
-    static_table({name: StaticVectors(name, one) for name, one in vectors.items()}, "MDN vectors", options, results)
-
-
 def record(results: dict[str, Any], part: str, name: str, content: dict[str, Any], options: Any) -> None:
     results.setdefault(part, {})[name] = {**content, "load": round(os.getloadavg()[0], 1)}
     options.output.parent.mkdir(exist_ok=True)
     options.output.write_text(json.dumps(results, indent=2) + "\n", "utf-8")
 
 
-PARTS = {"layers": layers_part, "words": words_part, "static": static_part, "joint": joint_part}
+PARTS = {"layers": layers_part, "words": words_part, "static": static_part}
 
 
 def main() -> None:
@@ -297,7 +259,6 @@ def main() -> None:
     parser.add_argument("--sources", nargs="+", choices=FILES, default=list(FILES), help="languages to train on")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
     parser.add_argument("--methods", nargs="+", choices=STATIC, default=list(STATIC))
-    parser.add_argument("--curves", action="store_true", help="by layer, and by lines to learn from")
     parser.add_argument("--lines", type=int, default=LINES, help="lines of es-nl to learn maps from")
     parser.add_argument("--train", type=int, default=1000, help="sentences to train heads on; a fifth as many choose")
     parser.add_argument("--test", type=int, default=1000, help="sentences of each language to test on")

@@ -105,6 +105,26 @@ def latex_lines(
     return lines
 
 
+class TableView:
+    """What has a title and a table, shown as text and, in notebooks, as HTML."""
+
+    @property
+    def title(self) -> str:
+        raise NotImplementedError
+
+    def table(self) -> tuple[list[str], list[list[str]], list[int]]:
+        """Head, rows, and which columns are numbers."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        head, rows, numeric = self.table()
+        return f"{self.title}\n{text_table(head, rows, numeric=numeric)}"
+
+    def _repr_html_(self) -> str:
+        head, rows, numeric = self.table()
+        return html_table(self.title, head, rows, numeric=numeric)
+
+
 def _plain(cell: object) -> str:
     text = str(cell)
     return text.replace(",", "") if re.fullmatch(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?", text) else text

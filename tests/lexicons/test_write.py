@@ -133,7 +133,7 @@ def test_line_separators_beyond_ascii_are_part_of_words(tmp_path):
 
 def test_formats_by_name(tmp_path):
     assert dictionary_format("a.ifo") == "stardict"
-    assert dictionary_format("a.unknown") == "tsv"
+    assert dictionary_format("a") == "tsv"
     assert [file.name for file in dictionary_files("x/a.ifo")] == ["a.dict", "a.idx", "a.ifo"]
     with pytest.raises(ConfigError, match="did you mean 'stardict'"):
         dictionary_format("a", "startdict")
@@ -143,3 +143,10 @@ def test_formats_by_name(tmp_path):
         write_dictionary(tmp_path / "a", LEXICON, {"confidence": [1.0, 2.0]})
     with pytest.raises(LexiconError, match="so long a word"):
         write_dictionary(tmp_path / "a.ifo", Lexicon([("é" * 200, "x")]))
+
+
+def test_an_ending_of_no_format_is_refused_and_none_means_tsv():
+    assert dictionary_format("en-fr") == "tsv"
+    assert dictionary_format("en-fr.pdf", "csv") == "csv"
+    with pytest.raises(ConfigError, match=r"en-fr.pdf: no format of dictionaries ends in .pdf; end its name in .tsv"):
+        dictionary_format("en-fr.pdf")

@@ -39,7 +39,7 @@ _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def dictionary_format(path: str | Path, format: str | None = None) -> str:
-    """The format asked for by name or by the file's name, TSV by default.
+    """The format asked for by name or by the file's name, TSV for a name without an ending.
 
     >>> dictionary_format("en-fr.tmx"), dictionary_format("en-fr.csv.gz"), dictionary_format("out", "stardict")
     ('tmx', 'csv', 'stardict')
@@ -48,7 +48,11 @@ def dictionary_format(path: str | Path, format: str | None = None) -> str:
     packed = path.suffix.lower() in _PACKED
     if format is None:
         ending = Path(path.stem if packed else path.name).suffix.lower()
-        format = next((name for name, endings in DICTIONARY_FORMATS.items() if ending in endings), "tsv")
+        by_ending = {one: name for name, endings in DICTIONARY_FORMATS.items() for one in endings}
+        if ending and ending not in by_ending:
+            remedy = f"end its name in {', '.join(by_ending)}, or name a `format`"
+            raise ConfigError(f"no format of dictionaries ends in {ending}", where=str(path), remedy=remedy)
+        format = by_ending.get(ending, "tsv")
     if format not in DICTIONARY_FORMATS:
         raise unknown("format of dictionaries", format, DICTIONARY_FORMATS)
     if packed and format == "stardict":

@@ -15,13 +15,13 @@ from isoglot.pipelines.align import as_space
 from isoglot.pipelines.compare import Contender, GivenLexicon, compare, contenders
 from isoglot.pipelines.comparison import Comparison
 from isoglot.progress import Progress, silent
-from isoglot.small_tables import html_table, text_table
+from isoglot.small_tables import TableView
 from isoglot.spaces import Space
 from isoglot.suggest import unknown
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Comparisons:
+class Comparisons(TableView):
     """A comparison for each pair of languages: `comparisons["en-fr"]` is one, and so is each item."""
 
     pairs: Mapping[tuple[str, str], Comparison]
@@ -66,14 +66,6 @@ class Comparisons:
             lines.append((mean, sum(known), [label, *cells, "-" if mean is None else f"{mean:.3f}"]))
         lines.sort(key=lambda line: (line[0] is None, -(line[0] or 0.0), -line[1]))
         return ["method", *named, "mean"], [cells for *_, cells in lines], list(range(1, len(named) + 2))
-
-    def __repr__(self) -> str:
-        head, rows, numeric = self.table()
-        return f"{self.title}\n{text_table(head, rows, numeric=numeric)}"
-
-    def _repr_html_(self) -> str:
-        head, rows, numeric = self.table()
-        return html_table(self.title, head, rows, numeric=numeric)
 
     def record(self) -> dict[str, Any]:
         head, rows, _ = self.table()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from isoglot.small_tables import html_table, text_table
+from isoglot.small_tables import TableView
 from isoglot.suggest import unknown
 from isoglot.tasks import Result, bootstrap_intervals, p_text, paired_test
 
@@ -91,7 +91,7 @@ class Row:
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(TableView):
     """The table, best first, and what it was measured on: `comparison["procrustes"]` is a row, and so is each item.
 
     `n` counts test words, `pairs` those to learn from.
@@ -130,14 +130,6 @@ class Comparison:
             return head, rows, [2, 4, 6, 7, 8]
         head, *rows = [[*line[:5], *line[6:]] for line in (head, *rows)]
         return head, rows, [2, 4, 5, 6, 7]
-
-    def __repr__(self) -> str:
-        head, rows, numeric = self.table()
-        return f"{self.title}\n{text_table(head, rows, numeric=numeric)}"
-
-    def _repr_html_(self) -> str:
-        head, rows, numeric = self.table()
-        return html_table(self.title, head, rows, numeric=numeric)
 
     def record(self) -> dict[str, Any]:
         return {
