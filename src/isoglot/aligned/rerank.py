@@ -55,6 +55,7 @@ class Reranker:
         prior: for each target word, how likely a dictionary gives it at all, see `isoglot.aligned.rerank_prior`.
         info: how it was made, and `held_out`: P@1 on seed words that neither aligner nor model had seen, in the plain
             order and re-ranked.
+        unseen: seed words, and the re-ranker as it is without having learned from them; not saved.
     """
 
     source: str
@@ -66,6 +67,7 @@ class Reranker:
     further: tuple[SharedSpaces, ...] = ()
     info: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     prior: Prior | None = None
+    unseen: tuple[tuple[str, ...], Reranker] | None = dataclasses.field(default=None, repr=False)
 
     @classmethod
     def train(
@@ -81,6 +83,7 @@ class Reranker:
         penalty: float | None = None,
         neighbourhood: int = 10,
         seed: int = 0,
+        rows: int | None = None,
         threads: int | None = None,
         progress: Progress = silent,
     ) -> Reranker:
@@ -95,6 +98,7 @@ class Reranker:
             words: False looks at vectors alone, for Spaces whose words are not spelled in any meaningful way (ids)
                 and not in order of frequency.
             penalty: on the squared weights; by default the best on held-out seeds.
+            rows: learn from candidates among the first rows of both Spaces alone; None for all.
         """
         _check(src, tgt, aligners, candidates, folds, penalty)
         usable = lexicon.restrict(src, tgt)
@@ -115,12 +119,12 @@ class Reranker:
             words=words,
             neighbourhood=neighbourhood,
             seed=seed,
+            rows=rows,
             threads=threads,
             progress=progress,
         )
         along = principal_directions(tgt.vectors)
-        model, facts = learn(with_directions(seen, along), penalty)
-        model, prior = split_prior(model, along)
+        model, without, facts = learn(with_directions(seen, along), penalty)
         info = {
             "aligners": [{"method": a.method.name, "settings": dataclasses.asdict(a)} for a in aligners],
             "seed_words": len(sources),
@@ -128,7 +132,16 @@ class Reranker:
             "seed": seed,
             **facts,
         }
-        return cls(*seen.direction, model, candidates, neighbourhood, words, seen.further, info, prior)
+
+        def made(model: RankingModel, unseen: tuple[tuple[str, ...], Reranker] | None) -> Reranker:
+            own, prior = split_prior(model, along)
+            source, target = seen.direction
+            return cls(
+                source, target, own, candidates, neighbourhood, words, seen.further, info, prior=prior, unseen=unseen
+            )
+
+        last = tuple(word for word, part in zip(seen.words, seen.parts, strict=True) if part == seen.parts[-1])
+        return made(model, (last, made(without, None)))
 
     def retriever(
         self, aligned: SharedSpaces, *, threads: int | None = None, progress: Progress = silent

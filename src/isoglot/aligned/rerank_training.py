@@ -13,7 +13,7 @@ from isoglot.aligned.rerank_features import CandidateSearch, Features, Queries, 
 from isoglot.aligned.rerank_model import Labels, RankingModel, choose_penalty
 from isoglot.aligned.rerank_prior import direction_names
 from isoglot.aligned.shared import SharedSpaces
-from isoglot.aligners import Aligner
+from isoglot.aligners import Aligner, folds as parts_of_pairs
 from isoglot.errors import LexiconError
 from isoglot.lexicons import Lexicon, frequency_ranks
 from isoglot.progress import Progress, silent
@@ -28,6 +28,7 @@ class TrainingSet:
         names: of the features.
         features: (q, c, f); labels: (q, c), whether the candidate translates the word; parts: (q,), the fold of each.
         candidates: (q, c) rows of the target Space.
+        words: (q,) the seed words.
         direction: names of source and target.
         further: aligned spaces of all aligners but the first, fitted on all seeds.
     """
@@ -37,6 +38,7 @@ class TrainingSet:
     labels: Labels
     parts: npt.NDArray[np.int64]
     candidates: npt.NDArray[np.int64]
+    words: list[str]
     direction: tuple[str, str]
     further: tuple[SharedSpaces, ...]
 
@@ -52,42 +54,46 @@ def cross_fit(
     words: bool = True,
     neighbourhood: int = 10,
     seed: int = 0,
+    rows: int | None = None,
     threads: int | None = None,
     progress: Progress = silent,
 ) -> TrainingSet:
-    """Split the seeds by source word; measure the candidates of each part with aligners fitted on the others."""
-    sources = list(lexicon.by_source)
-    part_of = np.random.default_rng(seed).permutation(len(sources)) % folds
-    ranks = frequency_ranks(src)
+    """Split the seeds by source word; measure the candidates of each part with aligners fitted on the others.
 
-    def fitted(aligner: Aligner, seeds: Lexicon) -> SharedSpaces:
-        pairs = seeds if _learns_from_pairs(aligner) else None
-        return SharedSpaces.pair(aligner.fit(src, tgt, pairs), src, tgt)
+    `rows`: candidates are searched among the first rows of both Spaces, so that large ones cost no more.
+    """
+    near_src, near_tgt = _first(src, rows), _first(tgt, rows)
+    ranks = frequency_ranks(near_src)
+
+    def fitted(aligner: Aligner, seeds: Lexicon, *, whole: bool = False) -> SharedSpaces:
+        alignment = aligner.fit(src, tgt, seeds if _learns_from_pairs(aligner) else None)
+        return SharedSpaces.pair(alignment, src if whole else near_src, tgt if whole else near_tgt)
 
     # An aligner that looks at no pairs is the same in every fold; of the others beyond the first, users need the one
     # of all seeds too. The first they have.
     steps = folds + 1
     progress("learning to re-rank", 0, steps)
     complete = [
-        fitted(aligner, lexicon) if number or not _learns_from_pairs(aligner) else None
+        fitted(aligner, lexicon, whole=True) if number or not _learns_from_pairs(aligner) else None
         for number, aligner in enumerate(aligners)
     ]
-    features, labels, parts, rows_found, direction = [], [], [], [], ("", "")
-    for fold in range(folds):
+    features, labels, parts, rows_found, words_asked, direction = [], [], [], [], [], ("", "")
+    for fold, (learned, kept) in enumerate(parts_of_pairs(lexicon.indices(src, tgt), folds, seed)):
         progress("learning to re-rank", fold + 1, steps)
-        asked = [word for word, part in zip(sources, part_of, strict=True) if part == fold]
-        rest = [word for word, part in zip(sources, part_of, strict=True) if part != fold]
-        seeds = dataclasses.replace(lexicon, pairs=[(word, t) for word in rest for t in lexicon.by_source[word]])
+        seeds = dataclasses.replace(lexicon, pairs=[(src.words[i], tgt.words[j]) for i, j in learned.tolist()])
+        asked = list(dict.fromkeys(src.words[i] for i in kept[:, 0].tolist() if i < len(near_src)))
+        if not asked:
+            continue
         views = []
         for aligner, whole in zip(aligners, complete, strict=True):
-            same = whole is not None and not _learns_from_pairs(aligner)
+            same = whole is not None and rows is None and not _learns_from_pairs(aligner)
             views.append(whole if whole is not None and same else fitted(aligner, seeds))
         source, target = direction = (views[0].names[0], views[0].names[1])
-        rows = src.rows(asked)
+        places = near_src.rows(asked)
         found = CandidateSearch.run(
             views,
             direction,
-            Queries(asked, ranks[rows], [view.spaces[source].vectors[rows] for view in views]),
+            Queries(asked, ranks[places], [view.spaces[source].vectors[places] for view in views]),
             candidates=candidates,
             neighbourhood=neighbourhood,
             words=words,
@@ -97,6 +103,7 @@ def cross_fit(
         labels.append(_labels([lexicon.by_source[word] for word in asked], found.candidates, views[0].spaces[target]))
         parts.append(np.full(len(asked), fold))
         rows_found.append(found.candidates)
+        words_asked += asked
     progress("learning to re-rank", steps, steps)
     return TrainingSet(
         feature_names(len(aligners), words=words),
@@ -104,6 +111,7 @@ def cross_fit(
         np.concatenate(labels),
         np.concatenate(parts),
         np.concatenate(rows_found),
+        words_asked,
         direction,
         tuple(view for view in complete[1:] if view is not None),
     )
@@ -115,8 +123,11 @@ def with_directions(seen: TrainingSet, along: FloatMatrix) -> TrainingSet:
     return dataclasses.replace(seen, names=(*seen.names, *direction_names(along.shape[1])), features=features)
 
 
-def learn(seen: TrainingSet, penalty: float | None = None) -> tuple[RankingModel, dict[str, Any]]:
-    """The model, and how models of the other folds do on each fold: an honest figure, without a test lexicon."""
+def learn(seen: TrainingSet, penalty: float | None = None) -> tuple[RankingModel, RankingModel, dict[str, Any]]:
+    """The model, the one that has not seen the last fold, and how models of the other folds do on each fold.
+
+    The last is an honest figure, without a test lexicon.
+    """
     labels, parts = seen.labels, seen.parts
     taught = [labels[parts != part].any() for part in np.unique(parts)]
     if not all(taught):
@@ -138,7 +149,11 @@ def learn(seen: TrainingSet, penalty: float | None = None) -> tuple[RankingModel
         "within_candidates": float(labels.any(axis=1).mean()),
         "held_out": {"n": len(labels), "plain": float(labels[:, 0].mean()), "reranked": float(right.mean())},
     }
-    return RankingModel.fit(seen.names, seen.features, labels, penalty), facts
+    return RankingModel.fit(seen.names, seen.features, labels, penalty), model, facts
+
+
+def _first(space: Space, rows: int | None) -> Space:
+    return space if rows is None or rows >= len(space) else space.take(np.arange(rows))
 
 
 def _learns_from_pairs(aligner: Aligner) -> bool:

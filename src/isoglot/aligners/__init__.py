@@ -15,6 +15,7 @@ from isoglot.aligners.alignment_card import (
 )
 from isoglot.aligners.auto.auto import Auto as Auto
 from isoglot.aligners.auto.candidates import EFFORTS as EFFORTS, spelled as spelled
+from isoglot.aligners.auto.trials import parts_for as parts_for
 from isoglot.aligners.base import Aligner as Aligner, Method as Method, Problem as Problem, method as method
 from isoglot.aligners.closed_form.anchored import (
     Anchored as Anchored,
@@ -34,12 +35,14 @@ from isoglot.aligners.flows.fcnn import FCNN as FCNN, NetworkAlignment as Networ
 from isoglot.aligners.flows.flow_alignment import FlowAlignment as FlowAlignment
 from isoglot.aligners.flows.gan_realnvp import GanRealNVP as GanRealNVP
 from isoglot.aligners.flows.realnvp import RealNVP as RealNVP
+from isoglot.aligners.held_out import folds as folds, within_one_error as within_one_error
 from isoglot.aligners.registry import (
     aligner as aligner,
     find_method as find_method,
     methods as methods,
     read_settings as read_settings,
 )
+from isoglot.aligners.remembered import remembering as remembering
 from isoglot.aligners.self_learning.cognates import Cognates as Cognates
 from isoglot.aligners.self_learning.minivec2vec import MiniVec2Vec as MiniVec2Vec
 from isoglot.aligners.self_learning.portfolio import Portfolio as Portfolio, align_without_pairs as align_without_pairs

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 import isoglot
 from isoglot.aligners.alignment import Alignment, Side
+from isoglot.aligners.remembered import remembered
 from isoglot.assignments import check_known, setting_types
 from isoglot.checkpoints import Checkpoint
 from isoglot.errors import ConfigError, InputError, LexiconError, ShapeError
@@ -155,7 +156,7 @@ class Aligner(ABC):
         state = Checkpoint(None if checkpoint is None else Path(checkpoint), self._key(provenance, index_pairs))
         words = (src.words, tgt.words) if isinstance(src, Space) and isinstance(tgt, Space) else None
         rng = np.random.default_rng(self.seed)
-        alignment = self._fit(Problem(Xn, Yn, index_pairs, rng, progress, state, words))
+        alignment = remembered(self, Problem(Xn, Yn, index_pairs, rng, progress, state, words))
         state.remove()
         info = {**provenance, **alignment.info}
         return dataclasses.replace(

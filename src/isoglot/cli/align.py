@@ -80,9 +80,10 @@ def align(
     """Align word vectors of two or more languages: one shared space, and a figure for how good it is.
 
     The default method, auto, compares methods on parts of the pairs and learns from all of them by the best one; its
-    figure is that of the comparison. --effort best looks longer, and re-ranks. Any other method, unless --test or
-    --held-out say otherwise, learns from the 5,000 pairs of the most frequent source words and is tested on the next
-    1,500 words; a smaller lexicon gives a tenth of its words for testing.
+    figure is that of the comparison. Unless --effort is quick it also learns to re-rank, and with best it learns once
+    more from what re-ranking is sure of. Any other method, unless --test or --held-out say otherwise, learns from the
+    5,000 pairs of the most frequent source words and is tested on the next 1,500 words; a smaller lexicon gives a tenth
+    of its words for testing.
 
     With --pivot any number of languages, as LANG=FILE, come into the pivot's space, each with its own --lexicon
     en-fr=FILE. Without lexicons a dictionary is induced for each language, vecmap learns from it, and a language that

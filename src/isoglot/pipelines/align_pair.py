@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from isoglot.aligned import Aligned, Reranker
-from isoglot.aligners import Aligner
+from isoglot.aligned import Aligned
+from isoglot.aligners import Aligner, remembering
 from isoglot.errors import LexiconError
 from isoglot.lexicons import Coverage, Lexicon, check_direction
 from isoglot.pipelines.automatic import (
@@ -17,7 +17,7 @@ from isoglot.pipelines.automatic import (
     cross_validated_reranked,
     doubts,
     fitted_aligner,
-    gains,
+    with_reranking,
     worth_reranking,
 )
 from isoglot.pipelines.small_data import few_pairs, few_words
@@ -62,55 +62,55 @@ def align_pair(
 
     With `calibrate`, confidences of dictionaries are calibrated on those of its words, and of `test`, that are not in
     `train`. `checkpoint` is where an iterative method keeps its state. `rerank` also trains a re-ranker on the seeds,
-    keeps it with the aligned spaces, and reports its figures after the plain ones; None does so for `auto` at its best
-    effort, if held-out seeds are the better for it. Without `test`, the figures of `auto` are those of its
+    keeps it with the aligned spaces, and reports its figures after the plain ones; None does so for `auto` unless it is
+    to be quick, if held-out seeds are the better for it. Without `test`, the figures of `auto` are those of its
     cross-validation.
     """
     for lexicon in (train, test):
         if lexicon is not None:
             check_direction(lexicon, src, tgt)
+    if rerank and train is None:
+        raise LexiconError("a re-ranker learns from translation pairs", remedy="give a lexicon, or no `rerank`")
     seconds = {}
-    started = time.perf_counter()
-    alignment = aligner.fit(src, tgt, train, progress=progress, checkpoint=checkpoint)
-    aligned = Aligned.pair(alignment, src, tgt)
-    seconds["align"] = time.perf_counter() - started
-    results = Results()
     search: dict[str, Any] = {"seed": aligner.seed, "threads": threads, "progress": progress}
-    if test is not None:
+    # What `auto` has fitted to compare methods also teaches the re-ranker and calibrates confidences.
+    with remembering():
         started = time.perf_counter()
+        alignment = aligner.fit(src, tgt, train, progress=progress, checkpoint=checkpoint)
+        seconds["align"] = time.perf_counter() - started
+        reranker = None
+        if train is not None and (rerank or (rerank is None and worth_reranking(aligner, src, tgt, train))):
+            started = time.perf_counter()
+            alignment, reranker = with_reranking(alignment, aligner, src, tgt, train, insist=bool(rerank), **search)
+            seconds["rerank"] = time.perf_counter() - started
+        choice = alignment.info.get("auto", {})
+        aligned = Aligned.pair(alignment, src, tgt)
+        if calibrate is not None and choice and train is not None and test is None:
+            started = time.perf_counter()
+            own = fitted_aligner(aligner, choice)
+            aligned = calibrated_on_a_part(aligned, own, src, tgt, train, reranker, progress=progress)
+            seconds["calibrate"] = time.perf_counter() - started
+    results = Results()
+    started = time.perf_counter()
+    if test is not None:
         results += evaluate(aligned, test, score=score, neighbourhood=neighbourhood, **search)
-        seconds["evaluate"] = time.perf_counter() - started
-    choice = alignment.info.get("auto", {})
-    if test is None and "p_at_1" in choice:
+    elif "p_at_1" in choice:
         results += [cross_validated(choice)]
         # As an evaluation would: kept with the spaces, so that the first translation need not wait for it.
         aligned.retriever(*aligned.names, neighbourhood=neighbourhood, threads=threads, progress=progress)
-    if rerank and train is None:
-        raise LexiconError("a re-ranker learns from translation pairs", remedy="give a lexicon, or no `rerank`")
-    if rerank or (rerank is None and train is not None and worth_reranking(aligner, src, tgt, train)):
-        started = time.perf_counter()
-        # Named as in the aligned folder, which tells two Spaces of one language apart.
-        source, target = (
-            dataclasses.replace(one, lang=name) for one, name in zip((src, tgt), aligned.names, strict=True)
-        )
-        assert train is not None  # `worth_reranking` and the check above
-        reranker = Reranker.train(source, target, train, [fitted_aligner(aligner, choice)], **search)
-        if rerank or gains(reranker):
-            aligned = aligned.with_reranker(reranker)
-            if test is not None:
-                results += evaluate(aligned, test, rerank=True, **search)
-            elif choice:
-                results += [cross_validated_reranked(reranker)]
-        seconds["rerank"] = time.perf_counter() - started
+    if reranker is not None:
+        aligned = aligned.with_reranker(reranker)
+        if test is not None:
+            results += evaluate(aligned, test, rerank=True, **search)
+        elif choice:
+            results += [cross_validated_reranked(reranker)]
+    seconds["evaluate"] = time.perf_counter() - started
     if calibrate is not None:
         started = time.perf_counter()
         given = [pair for lexicon in (train, test, calibrate) if lexicon is not None for pair in lexicon.pairs]
-        if choice and train is not None and test is None:
-            own = fitted_aligner(aligner, choice)
-            aligned = calibrated_on_a_part(aligned, own, src, tgt, train, progress=progress)
         # Of a test lexicon reversed, most translations are missing: all but those among the words tested.
         aligned = aligned.calibrated(Lexicon(given), seen=train, both=calibrate is not test, progress=progress)
-        seconds["calibrate"] = time.perf_counter() - started
+        seconds["calibrate"] = seconds.get("calibrate", 0.0) + time.perf_counter() - started
     warnings = [str(alignment.info["warning"])] if alignment.info.get("warning") else []
     if aligner.method.supervision == "supervised":
         warnings += few_pairs(alignment.info["pairs"], min(src.dim, tgt.dim))

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from isoglot.aligned import Aligned, Reranker
-from isoglot.aligners import Aligner, Auto, spelled
+from isoglot.aligners import Aligner, Alignment, Auto, parts_for, spelled
 from isoglot.lexicons import Lexicon
+from isoglot.pipelines.feedback import NEAR, learn_from_confident, near
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.tasks import Result, bootstrap_intervals
@@ -60,8 +61,8 @@ def cross_validated_reranked(reranker: Reranker) -> Result:
 
 
 def worth_reranking(aligner: Aligner, src: Space, tgt: Space, train: Lexicon) -> bool:
-    """Whether `auto` goes on to re-rank: at its best effort, with words and seeds enough."""
-    if not isinstance(aligner, Auto) or aligner.effort != "best" or not spelled((src.words, tgt.words)):
+    """Whether `auto` goes on to re-rank: unless it shall be quick, with words and seeds enough."""
+    if not isinstance(aligner, Auto) or aligner.effort == "quick" or not spelled((src.words, tgt.words)):
         return False
     return len(train.restrict(src, tgt).by_source) >= _LEAST_TO_RERANK
 
@@ -71,24 +72,80 @@ def fitted_aligner(aligner: Aligner, choice: Mapping[str, Any]) -> Aligner:
     return aligner.chosen(choice) if isinstance(aligner, Auto) else aligner
 
 
+def with_reranking(
+    alignment: Alignment,
+    aligner: Aligner,
+    src: Space,
+    tgt: Space,
+    train: Lexicon,
+    *,
+    insist: bool = False,
+    **search: Any,
+) -> tuple[Alignment, Reranker | None]:
+    """A re-ranker for what was aligned; `auto` at its best effort also learns once more from its translations.
+
+    None where held-out seeds are no better off re-ranked, unless the caller does `insist`.
+    """
+    choice = alignment.info.get("auto", {})
+    own = fitted_aligner(aligner, choice)
+    if isinstance(aligner, Auto):
+        search |= {"folds": parts_for(aligner.effort), "rows": NEAR}
+    # Named as in the aligned folder, which tells two Spaces of one language apart.
+    names = Aligned.pair(alignment, src.take([0]), tgt.take([0])).names
+    source, target = (dataclasses.replace(one, lang=name) for one, name in zip((src, tgt), names, strict=True))
+    reranker = Reranker.train(source, target, train, [own], **search)
+    if not (insist or gains(reranker)):
+        return alignment, None
+    if not choice:
+        return alignment, reranker
+    told = {**choice, "pin": f"{choice['pin']} --rerank"}
+    if isinstance(aligner, Auto) and aligner.effort == "best":
+        again = learn_from_confident(source, target, train, own, alignment, reranker, search["progress"])
+        if again is not None:
+            found, told["fed_back"] = again
+            kept = {key: alignment.info[key] for key in ("pairs", "src", "tgt")}
+            alignment = dataclasses.replace(found, info={**found.info, **kept})
+    return dataclasses.replace(alignment, info={**alignment.info, "auto": told}), reranker
+
+
 def calibrated_on_a_part(
-    aligned: Aligned, aligner: Aligner, src: Space, tgt: Space, train: Lexicon, *, progress: Progress = silent
+    aligned: Aligned,
+    aligner: Aligner,
+    src: Space,
+    tgt: Space,
+    train: Lexicon,
+    reranker: Reranker | None = None,
+    *,
+    progress: Progress = silent,
 ) -> Aligned:
     """With confidences calibrated although the aligned spaces have seen all pairs.
 
     The same method is fitted once more on most of the words, and asked for the others: it makes much the same scores.
-    Confidences of re-ranked translations stay as they are.
+    Words that a `reranker` has not seen calibrate both its order and the plain one.
     """
     words = list(train.restrict(src, tgt).by_source)
     if len(words) < 2 * _TO_CALIBRATE:
         return aligned
-    drawn = np.random.default_rng(aligner.seed).permutation(len(words))[: max(_TO_CALIBRATE, len(words) // 10)]
-    asked = {words[number] for number in drawn}
+    if reranker is not None and reranker.unseen is not None:
+        asked = set(reranker.unseen[0])
+    else:
+        drawn = np.random.default_rng(aligner.seed).permutation(len(words))[: max(_TO_CALIBRATE, len(words) // 10)]
+        asked = {words[number] for number in drawn}
     part = dataclasses.replace(train, pairs=[pair for pair in train.pairs if pair[0] not in asked])
-    fitted = Aligned.pair(aligner.fit(src, tgt, part, progress=progress), src, tgt)
+    fitted = _near_pair(aligner.fit(src, tgt, part, progress=progress), src, tgt)
+    if reranker is not None and reranker.unseen is not None:
+        fitted = fitted.with_reranker(_near_reranker(reranker.unseen[1], len(near(tgt))))
     return dataclasses.replace(
         aligned, calibrations=fitted.calibrated(train, seen=part, progress=progress).calibrations
     )
+
+
+def _near_pair(alignment: Alignment, src: Space, tgt: Space) -> Aligned:
+    return Aligned.pair(alignment, near(src), near(tgt))
+
+
+def _near_reranker(reranker: Reranker, rows: int) -> Reranker:
+    return reranker if reranker.prior is None else dataclasses.replace(reranker, prior=reranker.prior[:rows])
 
 
 def gains(reranker: Reranker) -> bool:
@@ -135,5 +192,12 @@ def choice_lines(choice: Mapping[str, Any] | None) -> list[str]:
                 f"tried {one['label']}: P@1 {one['p_at_1']:.3f} ({low:.3f} to {high:.3f}), {one['seconds']:.0f} s"
             )
     lines.append(f"chose {choice['chosen']}: {choice['why']}")
+    if "fed_back" in choice:
+        facts = choice["fed_back"]
+        held_out = facts["held_out"]
+        lines.append(
+            f"learned again with {facts['pairs']:,} confident translations: P@1 of {held_out['n']} held-out words "
+            f"{held_out['before']:.3f} before, {held_out['after']:.3f} after"
+        )
     lines.append(f"to pin it: {choice['pin']}")
     return lines

@@ -14,8 +14,8 @@ from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.auto.candidates import LEAST_WORDS, Candidate, Given
 from isoglot.aligners.base import METHODS, Problem
 from isoglot.aligners.held_out import Ranks, folds, ranked_by_csls, within_one_error
+from isoglot.aligners.remembered import once_for_data, remembered
 from isoglot.aligners.tuned.contrastive import Contrastive
-from isoglot.aligners.tuned.remembered import once_for_data
 from isoglot.checkpoints import Checkpoint
 from isoglot.errors import InputError
 from isoglot.progress import silent
@@ -28,7 +28,7 @@ SEARCHED, CROWD = 20_000, 5_000
 
 def parts_for(effort: str) -> int:
     """Into how many parts the pairs are cut."""
-    return 2 if effort == "quick" else 3
+    return {"quick": 2, "normal": 3, "best": 5}[effort]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Trials:
             for part, (learn, kept) in enumerate(self._parts):
                 self._problem.progress("comparing methods", number + part / self.parts, total)
                 problem = dataclasses.replace(self._problem, pairs=learn, progress=silent)
-                hits.append(self._hits(candidate.aligner._fit(problem), kept))
+                hits.append(self._hits(remembered(candidate.aligner, problem), kept))
         except InputError as error:
             return Outcome(candidate, np.zeros(0), time.perf_counter() - started, error.what)
         self._problem.progress("comparing methods", number + 1, total)

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import METHODS, Aligner, Problem, method
 from isoglot.aligners.held_out import Ranks, hold_out, source_weights, within_one_error
+from isoglot.aligners.remembered import once_for_data
 from isoglot.aligners.tuned.mining import Mined, Translations, Vocabulary
-from isoglot.aligners.tuned.remembered import once_for_data
 from isoglot.checkpoints import Checkpoint, SavedState
 from isoglot.errors import ConfigError
 from isoglot.settings import Limits
