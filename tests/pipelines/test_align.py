@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import isoglot as ig
 from isoglot.aligned import Translation
+from isoglot.aligners import Contrastive
 from isoglot.errors import ConfigError, InputError, LexiconError, ShapeError
 from isoglot.simulate import simulate_pair
 
@@ -173,3 +176,20 @@ def test_load_finds_out_what_it_is(aligned, files, tiny_folder, tmp_path):
     (tmp_path / "noise.txt").write_text("one two three four\nfive\n")
     with pytest.raises(InputError):
         ig.load(tmp_path / "noise.txt")
+
+
+def test_by_default_words_are_re_ranked_from_the_fits_that_methods_were_compared_on(pair, monkeypatch):
+    fits: list[int] = []
+    fit = Contrastive._fit
+
+    def watch(self: Contrastive, problem: Any) -> Any:
+        fits.append(len(problem.pairs))
+        return fit(self, problem)
+
+    monkeypatch.setattr(Contrastive, "_fit", watch)
+    noisy = simulate_pair(n_words=1500, dim=20, noise=0.9, seed=1)
+    aligned = ig.align(noisy.src, noisy.tgt, noisy.lexicon.pairs[:450])
+    assert aligned.info["auto"]["chosen"] == "contrastive"
+    assert len(fits) == 4  # three parts and all pairs: what re-ranks and calibrates is learned from the parts
+    assert aligned.calibrations
+    assert ("--rerank" in aligned.info["auto"]["pin"]) == bool(aligned.rerankers)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from isoglot.aligned import Aligned
-from isoglot.aligners import Aligner, remembering
+from isoglot.aligners import Aligner, Auto, remembering
 from isoglot.errors import LexiconError
 from isoglot.lexicons import Coverage, Lexicon, check_direction
 from isoglot.pipelines.automatic import (
@@ -16,7 +16,6 @@ from isoglot.pipelines.automatic import (
     cross_validated,
     cross_validated_reranked,
     doubts,
-    fitted_aligner,
     with_reranking,
     worth_reranking,
 )
@@ -85,10 +84,9 @@ def align_pair(
             seconds["rerank"] = time.perf_counter() - started
         choice = alignment.info.get("auto", {})
         aligned = Aligned.pair(alignment, src, tgt)
-        if calibrate is not None and choice and train is not None and test is None:
+        if calibrate is not None and isinstance(aligner, Auto) and choice and train is not None and test is None:
             started = time.perf_counter()
-            own = fitted_aligner(aligner, choice)
-            aligned = calibrated_on_a_part(aligned, own, src, tgt, train, reranker, progress=progress)
+            aligned = calibrated_on_a_part(aligned, aligner, src, tgt, train, reranker, progress=progress)
             seconds["calibrate"] = time.perf_counter() - started
     results = Results()
     started = time.perf_counter()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from isoglot.aligned import Aligned, Reranker
-from isoglot.aligners import Aligner, Alignment, Auto, parts_for, spelled
+from isoglot.aligners import Aligner, Alignment, Auto, folds, parts_for, spelled
 from isoglot.lexicons import Lexicon
 from isoglot.pipelines.feedback import NEAR, learn_from_confident, near
 from isoglot.progress import Progress, silent
@@ -110,7 +110,7 @@ def with_reranking(
 
 def calibrated_on_a_part(
     aligned: Aligned,
-    aligner: Aligner,
+    aligner: Auto,
     src: Space,
     tgt: Space,
     train: Lexicon,
@@ -120,20 +120,23 @@ def calibrated_on_a_part(
 ) -> Aligned:
     """With confidences calibrated although the aligned spaces have seen all pairs.
 
-    The same method is fitted once more on most of the words, and asked for the others: it makes much the same scores.
-    Words that a `reranker` has not seen calibrate both its order and the plain one.
+    The chosen method's map of all parts but the last, or after a quick look of nine tenths of the words, is asked for
+    the other words: it makes much the same scores. They calibrate the order of a `reranker` too, as it is without them.
     """
-    words = list(train.restrict(src, tgt).by_source)
+    usable = train.restrict(src, tgt)
+    words = list(usable.by_source)
     if len(words) < 2 * _TO_CALIBRATE:
         return aligned
-    if reranker is not None and reranker.unseen is not None:
-        asked = set(reranker.unseen[0])
-    else:
+    if aligner.effort == "quick":
         drawn = np.random.default_rng(aligner.seed).permutation(len(words))[: max(_TO_CALIBRATE, len(words) // 10)]
         asked = {words[number] for number in drawn}
-    part = dataclasses.replace(train, pairs=[pair for pair in train.pairs if pair[0] not in asked])
-    fitted = _near_pair(aligner.fit(src, tgt, part, progress=progress), src, tgt)
-    if reranker is not None and reranker.unseen is not None:
+    else:
+        _, kept = folds(usable.indices(src, tgt), parts_for(aligner.effort), aligner.seed)[-1]
+        asked = {src.words[row] for row in kept[:, 0].tolist()}
+    part = dataclasses.replace(train, pairs=[pair for pair in usable.pairs if pair[0] not in asked])
+    (choice,) = (one.info["auto"] for one in aligned.alignments.values())
+    fitted = _near_pair(aligner.chosen(choice).fit(src, tgt, part, progress=progress), src, tgt)
+    if reranker is not None and reranker.unseen is not None and aligner.effort != "quick":
         fitted = fitted.with_reranker(_near_reranker(reranker.unseen[1], len(near(tgt))))
     return dataclasses.replace(
         aligned, calibrations=fitted.calibrated(train, seen=part, progress=progress).calibrations

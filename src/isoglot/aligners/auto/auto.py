@@ -73,7 +73,8 @@ class Auto(Aligner):
         """About how many seconds this machine will take, for pairs of so many source words."""
         given = Given(np.zeros((0, 2), dtype=np.int64), 0, sources, sizes, dim, spelled)
         candidates = nominate(given, self.effort, both_sides=self.both_sides)
-        return estimate_seconds(candidates, sizes, dim, parts=parts_for(self.effort), reranked=self.effort == "best")
+        parts = parts_for(self.effort)
+        return estimate_seconds(candidates, sizes, dim, parts=parts, effort=self.effort, sources=sources)
 
     def _fit(self, problem: Problem) -> Alignment:
         if not len(problem.pairs):

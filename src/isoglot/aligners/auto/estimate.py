@@ -13,16 +13,17 @@ from isoglot.aligners.tuned.contrastive import Contrastive
 #: What one fit of `contrastive` costs in products of the two vocabularies up to its cutoff, and the same for the start
 #: by spelling, both measured at 20,000 words of 300 dimensions, with many pairs.
 _TUNING, _COGNATES = 13.0, 15.0
-#: On all pairs, and on most of them to calibrate confidences on the others.
-_FINAL_FITS = 2
-#: A re-ranker is learned from maps of five parts.
-_RERANKING_FITS = 5
+#: On all pairs; quickly also on most of them to calibrate confidences, which re-ranking does from the parts; at the best
+#: effort also on what re-ranking is sure of, once to try it.
+_FINAL_FITS = {"quick": 2, "normal": 1, "best": 3}
+#: What a re-ranker costs: searches of the first rows, counted like a fit, and seconds for each seed word's candidates.
+_SEARCHES, _NEAR, _SECONDS_A_WORD = 6.0, 30_000, 0.0008
 
 
 def estimate_seconds(
-    candidates: list[Candidate], sizes: tuple[int, int], dim: int, *, parts: int, reranked: bool = False
+    candidates: list[Candidate], sizes: tuple[int, int], dim: int, *, parts: int, effort: str, sources: int
 ) -> float:
-    """Seconds for comparing the candidates, fitting one of them on all pairs and, if `reranked`, once more a part."""
+    """Seconds for comparing the candidates, fitting one of them on all pairs and learning to re-rank."""
     one = _seconds_of_a_product(dim)
     seconds, dearest = 0.0, 0.0
     for candidate in candidates:
@@ -33,7 +34,11 @@ def estimate_seconds(
             dearest = max(dearest, _TUNING * product)
             seconds += parts * _TUNING * product
             seconds += _COGNATES * product if candidate.aligner.start == "cognates" else 0.0
-    return seconds + dearest * (_FINAL_FITS + (_RERANKING_FITS if reranked else 0))
+    if effort != "quick":
+        seconds += _SEARCHES * one * min(_NEAR, sizes[0]) * min(_NEAR, sizes[1]) + _SECONDS_A_WORD * min(
+            sources, sizes[0]
+        )
+    return seconds + dearest * _FINAL_FITS[effort]
 
 
 def _seconds_of_a_product(dim: int) -> float:
