@@ -140,8 +140,7 @@ class MiniVec2Vec(Aligner):
             W, first = saved.tensors["W"], saved.step - self.runs
         else:
             R, S = self._described(problem, X, Y, facts)
-            there = counterparts(R, S, Y, self.neighbours)
-            back = counterparts(S, R, X, self.neighbours)
+            there, back = counterparts(R, S, X, Y, self.neighbours)
             W, first = procrustes(np.vstack([X, back]), np.vstack([there, Y])), 0
         total = self.neighbour_rounds + self.cluster_rounds
         for step in range(first, total):
@@ -149,9 +148,8 @@ class MiniVec2Vec(Aligner):
             if step < self.neighbour_rounds:
                 # Neighbours get fewer as the map gets better: wide averages are safe, narrow ones exact.
                 k = max(1, round(self.neighbours * (1 - step / self.neighbour_rounds)))
-                mapped = X @ W
-                A = np.vstack([X, counterparts(Y, mapped, X, k)])
-                B = np.vstack([counterparts(mapped, Y, Y, k), Y])
+                there, back = counterparts(X @ W, Y, X, Y, k)
+                A, B = np.vstack([X, back]), np.vstack([there, Y])
             else:
                 mapped = X @ W
                 seeds = cluster(mapped, mapped[spread_seeds(mapped, self.clusters, step)], steps=5)
@@ -224,13 +222,21 @@ def match_anchors(
     return best, _agreement(C, D[np.ix_(best, best)])
 
 
-def counterparts(A: FloatMatrix, B: FloatMatrix, values: FloatMatrix, k: int) -> FloatMatrix:
-    """For each row of A, the mean of `values` (m, d) over the k rows of B (m, e) nearest to it by CSLS."""
-    found = Retriever(A, B).top(k).indices
-    mean = np.zeros((len(A), values.shape[1]), dtype=np.float32)
-    for column in found.T:
+def counterparts(
+    A: FloatMatrix, B: FloatMatrix, X: FloatMatrix, Y: FloatMatrix, k: int
+) -> tuple[FloatMatrix, FloatMatrix]:
+    """For each row of A (n, e) the mean of Y over the k rows of B (m, e) nearest to it by CSLS, and for each row of B
+    that of X over the nearest rows of A; A and B describe X (n, d) and Y (m, d)."""
+    there, back = Retriever(A, B, backend="auto").top_both(k)
+    return _mean_rows(Y, there.indices), _mean_rows(X, back.indices)
+
+
+def _mean_rows(values: FloatMatrix, rows: IntVector) -> FloatMatrix:
+    """The mean (n, d) of each k rows (n, k) of `values`."""
+    mean = np.zeros((len(rows), values.shape[1]), dtype=np.float32)
+    for column in rows.T:
         mean += values[column]
-    return mean / np.float32(found.shape[1])
+    return mean / np.float32(rows.shape[1])
 
 
 def _agreement(C: npt.NDArray[np.float64], D: npt.NDArray[np.float64]) -> float:
