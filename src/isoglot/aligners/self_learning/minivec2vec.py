@@ -118,9 +118,12 @@ class MiniVec2Vec(Aligner):
         saved = problem.checkpoint.load()
         parts = [(saved.tensors["R"], saved.tensors["S"])] if saved else []
         k = min(self.anchors, len(X), len(Y))
+        densities = [density_of(unit_rows(M)) for M in (X, Y)]
         for run in range(saved.step if saved else 0, self.runs):
             problem.progress("matching anchors", run, self.runs)
-            centres = [cluster(M, M[spread_seeds(M, k, run)]) for M in (X, Y)]
+            centres = [
+                cluster(M, M[spread_seeds(M, k, run, density)]) for M, density in zip((X, Y), densities, strict=True)
+            ]
             order, agreement = match_anchors(
                 *centres, restarts=self.restarts, rng=np.random.default_rng([self.seed, run])
             )
@@ -161,15 +164,15 @@ class MiniVec2Vec(Aligner):
         return W
 
 
-def spread_seeds(X: FloatMatrix, k: int, run: int = 0) -> IntVector:
+def spread_seeds(X: FloatMatrix, k: int, run: int = 0, density: npt.NDArray[np.float32] | None = None) -> IntVector:
     """Rows that k-means starts from: dense places far from each other, the same ones in a turned copy of the space.
 
     Random seeds would lead the two sides to different clusters even where they have one shape. Runs begin at different
-    rows, the next dense ones each.
+    rows, the next dense ones each. `density` saves its computation, see `density_of`.
     """
     unit = unit_rows(X)
     k = min(k, len(unit))
-    density = _density(unit)
+    density = density_of(unit) if density is None else density
     chosen = [int(np.argsort(-density, kind="stable")[run % len(unit)])]
     distance = 1 - unit @ unit[chosen[0]]
     while len(chosen) < k:
@@ -247,11 +250,11 @@ def _agreement(C: npt.NDArray[np.float64], D: npt.NDArray[np.float64]) -> float:
     return float(first @ second) / scale if scale > 0 else 0.0
 
 
-def _density(unit: FloatMatrix, k: int = 10) -> npt.NDArray[np.float32]:
+def density_of(unit: FloatMatrix, k: int = 10) -> npt.NDArray[np.float32]:
     """Mean similarity of each row to its k nearest rows."""
     if len(unit) < 3:
         return np.ones(len(unit), dtype=np.float32)
-    retriever = Retriever(unit, unit, score="cosine")
+    retriever = Retriever(unit, unit, score="cosine", backend="auto")
     scores = retriever.top(min(k + 1, len(unit))).scores[:, 1:]  # the first is the row itself
     return np.asarray(np.maximum(scores.mean(axis=1), 1e-3), dtype=np.float32)
 
