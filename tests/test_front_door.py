@@ -16,7 +16,10 @@ def test_importing_loads_nothing_heavy():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
 
 
-@pytest.mark.parametrize("name", ["Space", "Lexicon", "methods", "align", "compare", "load", "evaluate", "align_words"])
+LIGHT = ["Space", "Lexicon", "methods", "align", "compare", "compare_pairs", "load", "evaluate", "align_words"]
+
+
+@pytest.mark.parametrize("name", LIGHT)
 def test_a_name_loads_neither_torch_nor_numba(name):
     code = f"import sys, isoglot; isoglot.{name}; print([n for n in ('torch', 'numba', 'scipy') if n in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from isoglot.lexicons import Lexicon
     from isoglot.pipelines.align import align
     from isoglot.pipelines.compare import compare
+    from isoglot.pipelines.compare_pairs import compare_pairs
     from isoglot.pipelines.finetune_encoder import finetune
     from isoglot.pipelines.load import load
     from isoglot.spaces import Space
@@ -43,6 +44,7 @@ __all__ = [
     "align_words",
     "aligner",
     "compare",
+    "compare_pairs",
     "evaluate",
     "finetune",
     "load",
@@ -61,6 +63,7 @@ _ROOMS = {
     "align_words": "wordalign",
     "aligner": "aligners",
     "compare": "pipelines",
+    "compare_pairs": "pipelines",
     "evaluate": "tasks",
     "finetune": "pipelines",
     "load": "pipelines",

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from isoglot.aligners import DemaBWE
-from isoglot.aligners.flows.dema import mixture_loss, word_weights
+from isoglot.aligners import DemaBWE, aligner
+from isoglot.aligners.flows.dema import mixture_loss, rank_log_weights, word_weights
 from isoglot.errors import ConfigError, LexiconError
 from isoglot.spaces import Space
 
@@ -37,6 +37,27 @@ def test_loss_is_that_of_a_gaussian_mixture():
     expected = -logsumexp(-squares / (2 * 0.3), b=weights, axis=1).mean()
     found = mixture_loss(*(torch.from_numpy(a) for a in (points, centres, np.log(weights))), 0.3)
     assert float(found) == pytest.approx(expected)
+
+
+def test_components_weigh_by_how_near_their_rank_is():
+    found = rank_log_weights(torch.tensor([0, 3]), 6).numpy()
+    ranks = np.log(np.arange(1, 7))
+    for row, own in zip(found, (0, 3), strict=True):
+        weights = np.exp(-np.abs(ranks - ranks[own]) / 2)
+        np.testing.assert_allclose(np.exp(row), weights / weights.sum(), rtol=1e-5)
+
+
+def test_the_paper_is_one_preset_which_learns_a_turn_too():
+    paper = aligner("dema-bwe", preset="paper")
+    assert paper.epochs * paper.steps == 150_000
+    assert (paper.batch, paper.looks, paper.noise, paper.alike_ranks) == (2048, 0, 0.01, True)
+    # Weights of the loss are told in units of the density's squared distances.
+    assert paper.supervision / (2 * paper.variance) == pytest.approx(10)
+    src, tgt = twins(noise=0.3)
+    pairs = [[i, i] for i in range(8)]
+    started = DemaBWE(epochs=0, rounds=0).fit(src, tgt, pairs)
+    short = aligner("dema-bwe", preset="paper", epochs=2, steps=40, batch=256, rate=0.01, rounds=0)
+    assert right(short.fit(src, tgt, pairs), src, tgt) > right(started, src, tgt) + 0.05
 
 
 def test_words_spelt_alike_are_seeds():

@@ -63,13 +63,15 @@ def test_seeds_turn_and_move_with_the_space():
 
 def test_counterparts_are_means_of_csls_neighbours():
     rng = np.random.default_rng(0)
-    A, B, values = (rng.normal(size=(n, d)).astype(np.float32) for n, d in ((15, 4), (12, 4), (12, 3)))
+    shapes = ((15, 4), (12, 4), (15, 3), (12, 3))
+    A, B, X, Y = (rng.normal(size=shape).astype(np.float32) for shape in shapes)
     unit_a, unit_b = (M / np.linalg.norm(M, axis=1, keepdims=True) for M in (A, B))
     cosines = unit_a @ unit_b.T
     r_a, r_b = np.sort(cosines, axis=1)[:, -10:].mean(axis=1), np.sort(cosines, axis=0)[-10:].mean(axis=0)
     csls = 2 * cosines - r_a[:, None] - r_b
-    expected = [values[np.argsort(-row)[:3]].mean(axis=0) for row in csls]
-    np.testing.assert_allclose(counterparts(A, B, values, 3), expected, atol=1e-5)
+    there, back = counterparts(A, B, X, Y, 3)
+    np.testing.assert_allclose(there, [Y[np.argsort(-row)[:3]].mean(axis=0) for row in csls], atol=1e-5)
+    np.testing.assert_allclose(back, [X[np.argsort(-column)[:3]].mean(axis=0) for column in csls.T], atol=1e-5)
 
 
 def test_two_models_with_half_of_their_texts_in_common():

@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import sqrtm
 
 from isoglot import checkpoints as checkpoint
-from isoglot.aligners import Muse, Problem
+from isoglot.aligners import Muse, Problem, aligner
 from isoglot.aligners.adversarial import discriminator as _adversarial, muse
 from isoglot.aligners.adversarial.discriminator import SCHEDULES, Adversary
 from isoglot.aligners.adversarial.muse import distribution_start, grid_start, principal_start
@@ -147,7 +147,7 @@ def test_the_rate_is_halved_from_the_second_fall_of_the_criterion_on(monkeypatch
     criteria = iter([0.5, 0.4, 0.6, 0.5, 0.4, 0.7])
     rates = []
     monkeypatch.setattr(muse._Search, "_criterion", lambda self, W: next(criteria))
-    monkeypatch.setattr(Adversary, "epoch", lambda self, number, rate, progress: rates.append(rate))
+    monkeypatch.setattr(Adversary, "epoch", lambda self, number, rate, progress, **_: rates.append(rate))
     X, Y, _ = twins()
     Muse(starts="adversarial", restarts=1).fit(X, Y)
     assert rates == [1, 1, 1, 1, 0.5, 0.25]
@@ -159,9 +159,9 @@ def test_the_discriminator_sees_vectors_as_they_are_if_told(monkeypatch, rescale
     seen = []
     original = Adversary.__init__
 
-    def built(self, X, Y, *rest):
+    def built(self, X, Y, *rest, **more):
         seen.append(X)
-        original(self, X, Y, *rest)
+        original(self, X, Y, *rest, **more)
 
     monkeypatch.setattr(Adversary, "__init__", built)
     X, Y, _ = twins()
@@ -182,6 +182,39 @@ def test_a_game_taken_up_from_its_state_goes_on_the_same_way():
     for name, array in unbroken.tensors.items():
         np.testing.assert_array_equal(taken_up.tensors[name], array)
     assert not np.array_equal(Adversary(X, Y, TINY, (4,)).tensors["critic0"], unbroken.tensors["critic0"])
+
+
+def test_a_game_taken_up_within_an_epoch_goes_on_the_same_way(monkeypatch):
+    monkeypatch.setattr(_adversarial, "BLOCK", 2)
+    X, Y, _ = twins()
+    kept = {}
+    unbroken = Adversary(X, Y, TINY, (3,))
+    unbroken.epoch(0, 0.1, after=lambda steps: kept.update({steps: {k: a.copy() for k, a in unbroken.tensors.items()}}))
+    assert list(kept) == [2, 4, 5]
+    for steps in (2, 4):
+        taken_up = Adversary(X, Y, TINY, (3,), kept[steps])
+        taken_up.epoch(0, 0.1, first=steps)
+        for name, array in unbroken.tensors.items():
+            np.testing.assert_array_equal(taken_up.tensors[name], array)
+
+
+def test_bfloat16_plays_nearly_the_same_game_and_keeps_float32_weights():
+    X, Y, _ = twins(noise=0.5)
+    games = [Adversary(X, Y, dataclasses.replace(TINY, steps=20), (0,), half=half) for half in (False, True)]
+    for game in games:
+        game.epoch(0, 0.1)
+    exact, rough = (game.tensors for game in games)
+    assert all(array.dtype == np.float32 for array in rough.values())
+    assert any(not np.array_equal(exact[name], rough[name]) for name in exact)
+    for name, array in exact.items():
+        np.testing.assert_allclose(rough[name], array, atol=0.02)
+
+
+def test_the_paper_is_one_preset():
+    paper = aligner("muse", preset="paper")
+    assert (paper.normalise, paper.rescale, paper.schedule) == ("none", False, "paper")
+    assert (paper.starts, paper.restarts, paper.frequent, paper.rounds) == ("adversarial", 1, 75_000, 5)
+    assert aligner("muse", preset="paper", restarts=3).restarts == 3
 
 
 def test_published_schedule():
@@ -248,9 +281,10 @@ def test_settings_are_checked(wrong):
         Muse(**wrong).fit(X, Y)
 
 
-@pytest.mark.parametrize("after", [1, 3, 6])
+@pytest.mark.parametrize("after", [1, 2, 4, 9, 14, 20])
 def test_a_run_killed_among_its_restarts_goes_on_to_the_same_result(after, tmp_path, monkeypatch):
     monkeypatch.setattr(muse, "SCHEDULES", {"quick": TINY})
+    monkeypatch.setattr(_adversarial, "BLOCK", 2)
     monkeypatch.setattr(checkpoint.Checkpoint, "seconds", 0.0)
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(120, 6)), rng.normal(size=(120, 6))

@@ -8,7 +8,7 @@ import scipy.linalg
 
 from isoglot.aligners import aligner
 from isoglot.aligners.closed_form.mapping_steps import MappingSteps, map_in_steps
-from isoglot.aligners.self_learning.rounds import SelfLearning, induce_pairs, similarity_start
+from isoglot.aligners.self_learning.rounds import SelfLearning, _induce_by_pairs, induce_pairs, similarity_start
 from isoglot.errors import ConfigError, LexiconError
 from isoglot.spaces import Space
 
@@ -94,6 +94,42 @@ def test_induced_dictionaries_are_those_of_the_obvious_way(keep):
     A, B = X[pairs[:, 0]].astype(np.float64), Y[pairs[:, 1]].astype(np.float64)
     cosines = (A * B).sum(1) / np.linalg.norm(A, axis=1) / np.linalg.norm(B, axis=1)
     assert similarity == pytest.approx(cosines.mean(), abs=1e-6)
+
+
+@pytest.mark.parametrize("keep", [0.3, 1.0])
+def test_pairs_left_out_by_themselves_leave_the_best_of_the_others(keep):
+    """Against the paper's way, a draw for each pair: how often a word gets its best, second, third, ... candidate."""
+    X, Y = matched(400, noise=0.8)
+    settings = SelfLearning(neighbourhood=5, backend="exact", drop="pairs")
+    rng = np.random.default_rng(0)
+    cosines = (X / np.linalg.norm(X, axis=1, keepdims=True)) @ (Y / np.linalg.norm(Y, axis=1, keepdims=True)).T
+    scores = cosines - np.sort(cosines, axis=0)[-5:].mean(axis=0) / 2
+    place = (-scores).argsort(axis=1).argsort(axis=1)
+    ours, theirs = np.zeros(6), np.zeros(6)
+    for _ in range(20):
+        pairs, similarity = _induce_by_pairs(X, Y, keep, rng, settings)
+        assert pairs[:400, 0].tolist() == pairs[400:, 1].tolist() == list(range(400))
+        ours += np.bincount(np.minimum(place[np.arange(400), pairs[:400, 1]], 5), minlength=6)
+        masked = np.where(rng.random(scores.shape) < keep, scores, -np.inf).argmax(axis=1)
+        theirs += np.bincount(np.minimum(place[np.arange(400), masked], 5), minlength=6)
+    np.testing.assert_allclose(ours / 8000, theirs / 8000, atol=0.025)
+    # The objective does not depend on what was left out.
+    assert similarity == pytest.approx((cosines.max(axis=1).mean() + cosines.max(axis=0).mean()) / 2, abs=1e-5)
+
+
+def test_the_paper_is_one_preset():
+    paper = aligner("vecmap-semi", preset="paper")
+    assert (paper.patience, paper.drop, paper.keep_seeds, paper.keep, paper.grow) == (50, "pairs", False, 0.1, 2.0)
+    X, Y = matched(300, noise=0.05)
+    pairs = np.stack([np.arange(30)] * 2, axis=1)
+    alignment = aligner("vecmap-semi", preset="paper", patience=2).fit(X, Y, pairs)
+    A, B = alignment.transform(X, "src"), alignment.transform(Y, "tgt")
+    A, B = A / np.linalg.norm(A, axis=1, keepdims=True), B / np.linalg.norm(B, axis=1, keepdims=True)
+    assert ((A @ B.T).argmax(axis=1) == np.arange(300)).mean() > 0.95
+    with pytest.raises(ConfigError, match="did you mean 'paper'"):
+        aligner("vecmap-semi", preset="papers")
+    with pytest.raises(ConfigError, match="no preset 'paper'"):
+        aligner("procrustes", preset="paper")
 
 
 def test_the_quick_backend_agrees_with_the_exact_one():

@@ -136,6 +136,14 @@ def test_the_planted_rotation_is_out_of_reach_for_methods_that_do_not_rotate(nam
     assert precision(fit(name, src, tgt, pairs), src, tgt, pairs) < 0.1
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if methods()[name].presets])
+def test_presets_are_settings_that_differ_from_the_defaults(name):
+    for preset, settings in methods()[name].presets.items():
+        chosen, usual = aligner(name, preset=preset), aligner(name)
+        assert {key: getattr(chosen, key) for key in settings} == dict(settings)
+        assert all(getattr(usual, key) != value for key, value in settings.items())
+
+
 def test_unknown_names_suggest_the_nearest():
     with pytest.raises(ConfigError, match="did you mean 'procrustes'"):
         aligner("procrustres")

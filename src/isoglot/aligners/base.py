@@ -33,6 +33,8 @@ from isoglot.settings import Limits, check_settings
 from isoglot.spaces import FloatMatrix, IntVector, Normaliser, Space, parse_steps
 
 Supervision = Literal["supervised", "unsupervised", "optional"]
+#: Settings by the name they go by together.
+Presets = Mapping[str, Mapping[str, Any]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,6 +105,8 @@ class Aligner(ABC):
     method: ClassVar[Method]
     #: What the settings may be, see `isoglot.settings`; a subclass adds its own.
     limits: ClassVar[Limits] = {"backend": BACKENDS, "score": SCORES}
+    #: Settings that go by one name, as "paper": those that were published, where the defaults differ.
+    presets: ClassVar[Presets] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -32,7 +32,10 @@ def methods_table(
 
     chosen = methods() if name is None else {name: type(aligner(name))}
     if json:
-        rows = [{**dataclasses.asdict(cls.method), "settings": dataclasses.asdict(cls())} for cls in chosen.values()]
+        rows = [
+            {**dataclasses.asdict(cls.method), "settings": dataclasses.asdict(cls()), "presets": cls.presets}
+            for cls in chosen.values()
+        ]
         print_json(rows)
         return
     if name is None:
@@ -55,6 +58,9 @@ def methods_table(
         ["setting", "default", "type"],
         [[field.name, repr(getattr(cls(), field.name)), str(field.type)] for field in dataclasses.fields(cls)],
     )
+    for preset, settings in cls.presets.items():
+        written = ", ".join(f"{key}={value}" for key, value in settings.items())
+        out().print(f"preset={preset}: {written}", markup=False)
 
 
 _NEEDS = {"supervised": "yes", "unsupervised": "no", "optional": "can use"}

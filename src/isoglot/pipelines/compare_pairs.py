@@ -90,6 +90,13 @@ def compare_pairs(
         tests: lexicons of their own to test on, by pair.
         folder: where finished runs are kept, in a folder for each pair.
         settings: `runs`, `most_pairs`, `held_out`, ...; see `compare`.
+
+    >>> from isoglot.simulate import simulate_pair
+    >>> made = simulate_pair(n_words=400, dim=8, noise=0.3, seed=0)
+    >>> spaces, lexicons = {"aa": made.src, "bb": made.tgt}, {"aa-bb": made.lexicon, "bb-aa": made.lexicon.invert()}
+    >>> comparisons = compare_pairs(spaces, lexicons, ["procrustes", "identity"])
+    >>> list(comparisons.named()), next(iter(comparisons["bb-aa"])).label
+    (['aa-bb', 'bb-aa'], 'procrustes')
     """
     chosen = contenders(methods)
     given = {_pair(name, spaces): lexicon for name, lexicon in lexicons.items()}

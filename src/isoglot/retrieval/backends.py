@@ -23,8 +23,9 @@ _CLASSES = {
     "faiss": "ann:FaissBackend",
     "usearch": "ann:UsearchBackend",
 }
-#: `auto` takes int8 from this many pairs on; below, exact search takes a second or so.
-_WORTH_CODING = 100_000_000
+#: `auto` takes int8 from this many pairs on; below, exact search takes a fraction of a second. At 8,000 x 8,000 words
+#: of 300 dimensions CSLS both ways takes .65 s of one core instead of 1.25 s.
+_WORTH_CODING = 25_000_000
 
 
 class Backend(Protocol):

@@ -7,7 +7,7 @@ smoothed labels, several discriminator steps a step of the map, which is pulled 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from isoglot.threads import few_threads, import_torch
 
 #: The input dropout, the label smoothing, the slope of the rectifiers and the pull to orthogonality of the paper.
 DROPOUT, SMOOTHING, SLOPE, ORTHOGONALITY = 0.1, 0.1, 0.2, 0.001
+#: Steps of the map that share one source of randomness. Between two such blocks a run can be interrupted.
+BLOCK = 500
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +65,8 @@ SCHEDULES: Mapping[str, Schedule] = {
 class Adversary:
     """One run of the game between X (n, d) and Y (m, d), epoch by epoch.
 
-    The randomness of an epoch comes from `seed` and its number, so that a run can be taken up from `tensors`.
+    The randomness of a block of steps comes from `seed` and the numbers of its epoch and its first step, so that a run
+    can be resumed from `tensors`. `half`: multiply the discriminator's matrices in bfloat16; weights stay float32.
     """
 
     def __init__(
@@ -73,10 +76,12 @@ class Adversary:
         schedule: Schedule,
         seed: tuple[int, ...],
         tensors: Mapping[str, npt.NDArray[Any]] | None = None,
+        *,
+        half: bool = False,
     ) -> None:
         self._torch = import_torch("adversarial training")
         self._X, self._Y = self._torch.from_numpy(X), self._torch.from_numpy(Y)
-        self._schedule, self._seed = schedule, seed
+        self._schedule, self._seed, self._half = schedule, seed, half
         d, h = X.shape[1], schedule.hidden
         if tensors is None:
             random = self._random(0)
@@ -104,38 +109,42 @@ class Adversary:
         critic = {f"critic{i}": weights.detach().numpy() for i, weights in enumerate(self._critic)}
         return {"map": self.W, **critic}
 
-    def epoch(self, number: int, rate: float, progress: Progress = silent) -> float:
-        """Play one epoch with this rate of the map; how often the discriminator was right, .5 when it cannot tell."""
+    def epoch(
+        self,
+        number: int,
+        rate: float,
+        progress: Progress = silent,
+        *,
+        first: int = 0,
+        after: Callable[[int], None] = lambda done: None,
+    ) -> None:
+        """Play one epoch with this rate of the map, from step `first`; `after` is told the steps done, now and then."""
+        schedule = self._schedule
+        looks = schedule.looks * max(len(self._X), len(self._Y)) / schedule.batch
+        steps = int(min(schedule.steps, np.ceil(looks)))
         # Small networks lose more by waiting for threads than they win.
-        with few_threads(self._torch, self._schedule.batch * self._schedule.hidden**2):
-            return self._play(number, rate, progress)
+        with few_threads(self._torch, schedule.batch * schedule.hidden**2):
+            for begin in range(first, steps, BLOCK):
+                random = self._random(number + 1, begin)
+                for step in range(begin, min(begin + BLOCK, steps)):
+                    self._step(rate, random)
+                    if step % 50 == 49:
+                        progress("adversarial epoch", step + 1, steps)
+                after(min(begin + BLOCK, steps))
 
-    def _play(self, number: int, rate: float, progress: Progress) -> float:
+    def _step(self, rate: float, random: Any) -> None:
+        """Several steps of the discriminator, one of the map."""
         torch, schedule = self._torch, self._schedule
-        random = self._random(number + 1)
-        right, seen = 0.0, 0
-        steps = int(min(schedule.steps, np.ceil(schedule.looks * max(len(self._X), len(self._Y)) / schedule.batch)))
-        for step in range(steps):
-            for _ in range(schedule.critic_steps):
-                with torch.no_grad():
-                    batch = self._batch(random)
-                scores = self._judge(batch, random)
-                self._descend(self._loss(scores, SMOOTHING), self._critic, schedule.rate)
-                if 2 * step >= steps:
-                    right += float((scores.detach().view(2, -1) * torch.tensor([[1.0], [-1.0]]) > 0).float().mean())
-                    seen += 1
-            # The map wants each side taken for the other, by a discriminator that sees all of it.
-            self._descend(
-                self._loss(self._judge(self._batch(random)), 1 - SMOOTHING),
-                [self._map],
-                rate * schedule.map_rate,
-            )
+        for _ in range(schedule.critic_steps):
             with torch.no_grad():
-                beta, W = schedule.orthogonality, self._map
-                W.copy_((1 + beta) * W - beta * (W @ W.T @ W))
-            if step % 50 == 49:
-                progress("adversarial epoch", step + 1, steps)
-        return right / max(seen, 1)
+                batch = self._batch(random)
+            self._descend(self._loss(self._judge(batch, random), SMOOTHING), self._critic, schedule.rate)
+        # The map wants each side taken for the other, by a discriminator that sees all of it.
+        loss = self._loss(self._judge(self._batch(random)), 1 - SMOOTHING)
+        self._descend(loss, [self._map], rate * schedule.map_rate)
+        with torch.no_grad():
+            beta, W = schedule.orthogonality, self._map
+            W.copy_((1 + beta) * W - beta * (W @ W.T @ W))
 
     def _batch(self, random: Any) -> Any:
         """Mapped source words, then target words."""
@@ -150,11 +159,10 @@ class Adversary:
         if random is not None:
             batch = batch * (torch.rand(batch.shape, generator=random) >= DROPOUT) / (1 - DROPOUT)
         weights_in, bias_in, weights, bias, weights_out, bias_out = self._critic
-        hidden = torch.addmm(bias_in, batch, weights_in)
-        hidden = torch.nn.functional.leaky_relu(hidden, SLOPE)
-        hidden = torch.nn.functional.leaky_relu(torch.addmm(bias, hidden, weights), SLOPE)
-        scores = (hidden @ weights_out + bias_out)[:, 0]
-        return scores
+        with torch.autocast("cpu", torch.bfloat16, enabled=self._half):
+            hidden = torch.nn.functional.leaky_relu(torch.addmm(bias_in, batch, weights_in), SLOPE)
+            hidden = torch.nn.functional.leaky_relu(torch.addmm(bias, hidden, weights), SLOPE)
+        return (hidden.float() @ weights_out + bias_out)[:, 0]
 
     def _loss(self, scores: Any, smoothing: float) -> Any:
         """Cross-entropy with these odds against "source, then target"."""
@@ -168,8 +176,8 @@ class Adversary:
             for parameter, gradient in zip(parameters, gradients, strict=True):
                 parameter.sub_(gradient, alpha=rate)
 
-    def _random(self, number: int) -> Any:
-        state = np.random.SeedSequence([*self._seed, number]).generate_state(1, np.uint64)[0]
+    def _random(self, *numbers: int) -> Any:
+        state = np.random.SeedSequence([*self._seed, *numbers]).generate_state(1, np.uint64)[0]
         return self._torch.Generator().manual_seed(int(state >> 1))
 
     def _tensor(self, array: npt.NDArray[Any]) -> Any:

@@ -118,9 +118,12 @@ class MiniVec2Vec(Aligner):
         saved = problem.checkpoint.load()
         parts = [(saved.tensors["R"], saved.tensors["S"])] if saved else []
         k = min(self.anchors, len(X), len(Y))
+        densities = [density_of(unit_rows(M)) for M in (X, Y)]
         for run in range(saved.step if saved else 0, self.runs):
             problem.progress("matching anchors", run, self.runs)
-            centres = [cluster(M, M[spread_seeds(M, k, run)]) for M in (X, Y)]
+            centres = [
+                cluster(M, M[spread_seeds(M, k, run, density)]) for M, density in zip((X, Y), densities, strict=True)
+            ]
             order, agreement = match_anchors(
                 *centres, restarts=self.restarts, rng=np.random.default_rng([self.seed, run])
             )
@@ -140,8 +143,7 @@ class MiniVec2Vec(Aligner):
             W, first = saved.tensors["W"], saved.step - self.runs
         else:
             R, S = self._described(problem, X, Y, facts)
-            there = counterparts(R, S, Y, self.neighbours)
-            back = counterparts(S, R, X, self.neighbours)
+            there, back = counterparts(R, S, X, Y, self.neighbours)
             W, first = procrustes(np.vstack([X, back]), np.vstack([there, Y])), 0
         total = self.neighbour_rounds + self.cluster_rounds
         for step in range(first, total):
@@ -149,9 +151,8 @@ class MiniVec2Vec(Aligner):
             if step < self.neighbour_rounds:
                 # Neighbours get fewer as the map gets better: wide averages are safe, narrow ones exact.
                 k = max(1, round(self.neighbours * (1 - step / self.neighbour_rounds)))
-                mapped = X @ W
-                A = np.vstack([X, counterparts(Y, mapped, X, k)])
-                B = np.vstack([counterparts(mapped, Y, Y, k), Y])
+                there, back = counterparts(X @ W, Y, X, Y, k)
+                A, B = np.vstack([X, back]), np.vstack([there, Y])
             else:
                 mapped = X @ W
                 seeds = cluster(mapped, mapped[spread_seeds(mapped, self.clusters, step)], steps=5)
@@ -163,15 +164,15 @@ class MiniVec2Vec(Aligner):
         return W
 
 
-def spread_seeds(X: FloatMatrix, k: int, run: int = 0) -> IntVector:
+def spread_seeds(X: FloatMatrix, k: int, run: int = 0, density: npt.NDArray[np.float32] | None = None) -> IntVector:
     """Rows that k-means starts from: dense places far from each other, the same ones in a turned copy of the space.
 
     Random seeds would lead the two sides to different clusters even where they have one shape. Runs begin at different
-    rows, the next dense ones each.
+    rows, the next dense ones each. `density` saves its computation, see `density_of`.
     """
     unit = unit_rows(X)
     k = min(k, len(unit))
-    density = _density(unit)
+    density = density_of(unit) if density is None else density
     chosen = [int(np.argsort(-density, kind="stable")[run % len(unit)])]
     distance = 1 - unit @ unit[chosen[0]]
     while len(chosen) < k:
@@ -224,13 +225,21 @@ def match_anchors(
     return best, _agreement(C, D[np.ix_(best, best)])
 
 
-def counterparts(A: FloatMatrix, B: FloatMatrix, values: FloatMatrix, k: int) -> FloatMatrix:
-    """For each row of A, the mean of `values` (m, d) over the k rows of B (m, e) nearest to it by CSLS."""
-    found = Retriever(A, B).top(k).indices
-    mean = np.zeros((len(A), values.shape[1]), dtype=np.float32)
-    for column in found.T:
+def counterparts(
+    A: FloatMatrix, B: FloatMatrix, X: FloatMatrix, Y: FloatMatrix, k: int
+) -> tuple[FloatMatrix, FloatMatrix]:
+    """For each row of A (n, e) the mean of Y over the k rows of B (m, e) nearest to it by CSLS, and for each row of B
+    that of X over the nearest rows of A; A and B describe X (n, d) and Y (m, d)."""
+    there, back = Retriever(A, B, backend="auto").top_both(k)
+    return _mean_rows(Y, there.indices), _mean_rows(X, back.indices)
+
+
+def _mean_rows(values: FloatMatrix, rows: IntVector) -> FloatMatrix:
+    """The mean (n, d) of each k rows (n, k) of `values`."""
+    mean = np.zeros((len(rows), values.shape[1]), dtype=np.float32)
+    for column in rows.T:
         mean += values[column]
-    return mean / np.float32(found.shape[1])
+    return mean / np.float32(rows.shape[1])
 
 
 def _agreement(C: npt.NDArray[np.float64], D: npt.NDArray[np.float64]) -> float:
@@ -241,11 +250,11 @@ def _agreement(C: npt.NDArray[np.float64], D: npt.NDArray[np.float64]) -> float:
     return float(first @ second) / scale if scale > 0 else 0.0
 
 
-def _density(unit: FloatMatrix, k: int = 10) -> npt.NDArray[np.float32]:
+def density_of(unit: FloatMatrix, k: int = 10) -> npt.NDArray[np.float32]:
     """Mean similarity of each row to its k nearest rows."""
     if len(unit) < 3:
         return np.ones(len(unit), dtype=np.float32)
-    retriever = Retriever(unit, unit, score="cosine")
+    retriever = Retriever(unit, unit, score="cosine", backend="auto")
     scores = retriever.top(min(k + 1, len(unit))).scores[:, 1:]  # the first is the row itself
     return np.asarray(np.maximum(scores.mean(axis=1), 1e-3), dtype=np.float32)
 

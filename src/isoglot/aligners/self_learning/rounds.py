@@ -4,8 +4,9 @@ Artetxe, Labaka & Agirre 2018, "A robust self-learning method for fully unsuperv
 embeddings". A random part of the candidates is left out in every round, at first most of them, so that the search does
 not settle in the first dictionary that supports itself.
 
-The paper draws for every pair of words whether it may be used. Here whole candidate words are left out, anew in every
-round: a translation is available with the same probability, and similarities are computed only for what is used.
+The paper draws for every pair of words whether it may be used (`drop="pairs"`). By default whole candidate words are
+left out, anew in every round: a translation is available with the same probability, and similarities are computed only
+for what is used.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from isoglot.spaces import FloatMatrix, IntVector
 
 #: By this share of the rounds of `annealed` all candidates are available.
 _ALL_AVAILABLE = 0.7
+#: Pairs are drawn among so many best candidates that all of them are left out for this share of the words.
+_ALL_LEFT_OUT = 0.001
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +42,8 @@ class SelfLearning:
         grow, patience: see `keep`.
         threshold: by how much the mean similarity of the dictionary must rise to count as better.
         rounds: never more than these.
+        drop: what is left out: "words" or "pairs" of words. With "pairs" the similarity that must rise is that of the
+            nearest of all candidates, left out or not, as in the paper, so that shares of candidates can be compared.
         backend: search backend: "auto" is int8 where the processor has it, "exact" leaves nothing to chance.
     """
 
@@ -49,6 +54,7 @@ class SelfLearning:
     patience: int = 10
     threshold: float = 1e-6
     rounds: int = 1000
+    drop: str = "words"
     backend: str = "auto"
 
     limits: ClassVar[Limits] = {
@@ -58,6 +64,7 @@ class SelfLearning:
         "grow": "(1, inf)",
         "patience": "[1, inf)",
         "rounds": "[1, inf)",
+        "drop": ("words", "pairs"),
         "backend": BACKENDS,
     }
 
@@ -86,7 +93,8 @@ def learn_dictionary(
         used = pairs if fixed is None else np.concatenate([pairs, fixed])
         W = procrustes(problem.X[used[:, 0]], problem.Y[used[:, 1]])
         rng = np.random.default_rng([seed, done])
-        pairs, similarity = induce_pairs(X @ W, Y, keep, rng, settings)
+        induced = _induce_by_pairs if settings.drop == "pairs" else induce_pairs
+        pairs, similarity = induced(X @ W, Y, keep, rng, settings)
         if similarity >= best + settings.threshold:
             best, stale, best_pairs = similarity, 0, pairs
         else:
@@ -94,8 +102,9 @@ def learn_dictionary(
         if stale >= settings.patience:
             if keep >= 1:
                 break
-            # Similarities with more candidates are higher: earlier ones say nothing any more.
-            keep, stale, best = min(1.0, keep * settings.grow), 0, -np.inf
+            keep, stale = min(1.0, keep * settings.grow), 0
+            if settings.drop == "words":
+                best = -np.inf  # similarities with more candidates are higher: earlier ones say nothing any more
         problem.checkpoint.save(
             done + 1,
             {"pairs": pairs, "best_pairs": best_pairs, "numbers": np.array([keep, best])},
@@ -159,6 +168,27 @@ def induce_pairs(
     if score in EUCLIDEAN_SCORES:
         return pairs, semantic_criterion(X[pairs[:, 0]], Y[pairs[:, 1]], score)
     return pairs, _mean_cosine(X, Y, pairs)
+
+
+def _induce_by_pairs(
+    X: FloatMatrix, Y: FloatMatrix, keep: float, rng: np.random.Generator, settings: SelfLearning
+) -> tuple[IntVector, float]:
+    """`induce_pairs`, but each pair of words is left out by itself; and the mean cosine of all nearest neighbours.
+
+    Among candidates from the best to the worst, the first that is not left out wins: its rank is drawn, which saves a
+    draw for each of the n m pairs.
+    """
+    ranks = 1 if keep >= 1 else int(np.ceil(np.log(_ALL_LEFT_OUT) / np.log1p(-keep)))
+    options = {"neighbourhood": settings.neighbourhood, "backend": settings.backend}
+    chosen = []
+    for side in Retriever(X, Y, **options).top_both(ranks):  # type: ignore[arg-type]
+        rows = np.arange(len(side))
+        drawn = np.minimum(rng.geometric(keep, len(side)), side.k) - 1
+        chosen.append((rows, side.indices[rows, drawn]))
+    (forward, there), (backward, back) = chosen
+    pairs = np.concatenate([np.stack([forward, there], axis=1), np.stack([back, backward], axis=1)])
+    nearest = Retriever(X, Y, score="cosine", backend=settings.backend).top_both(1)
+    return pairs, float(np.mean([side.scores.mean(dtype=np.float64) for side in nearest]))
 
 
 def similarity_start(X: FloatMatrix, Y: FloatMatrix, words: int = 4000, *, score: str = "csls") -> IntVector:

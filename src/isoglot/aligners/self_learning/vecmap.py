@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from isoglot.aligners.alignment import Alignment, LinearAlignment
-from isoglot.aligners.base import Aligner, Problem, method
+from isoglot.aligners.base import Aligner, Presets, Problem, method
 from isoglot.aligners.closed_form.mapping_steps import MappingSteps, map_in_steps
 from isoglot.aligners.self_learning.rounds import SelfLearning, learn_dictionary, similarity_start
 from isoglot.aligners.verdict import judged
@@ -67,6 +67,8 @@ class VecMap(_Stepwise):
 class _SelfLearned(_Stepwise, SelfLearning):
     """The rounds and their settings, between a start and the mapping steps."""
 
+    presets: ClassVar[Presets] = {"paper": {"patience": 50, "drop": "pairs"}}
+
     def _learned(self, problem: Problem, start: IntVector, fixed: IntVector | None = None) -> Alignment:
         pairs, facts = learn_dictionary(problem, start, self, seed=self.seed, fixed=fixed)
         mapped = self._mapped(problem, pairs if fixed is None else np.concatenate([pairs, fixed]), facts)
@@ -91,13 +93,15 @@ class VecMapSemi(_SelfLearned):
     Differs from the paper:
         - The given pairs stay in the dictionary of every round (`keep_seeds`).
         - Whole candidate words are left out at random, anew in every round, where the paper draws for each pair of
-          words.
+          words; and fewer rounds without progress are waited for. `preset="paper"` has it as published.
 
     Args:
         keep_seeds: add the given pairs to the dictionary of every round; the paper only starts from them.
     """
 
     keep_seeds: bool = True
+
+    presets: ClassVar[Presets] = {"paper": {**_SelfLearned.presets["paper"], "keep_seeds": False}}
 
     def _fit(self, problem: Problem) -> Alignment:
         return self._learned(problem, problem.pairs, problem.pairs if self.keep_seeds else None)
@@ -120,7 +124,7 @@ class VecMapIdentical(_SelfLearned):
     Differs from the paper:
         - Given pairs may join the words spelled alike.
         - Whole candidate words are left out at random, anew in every round, where the paper draws for each pair of
-          words.
+          words; and fewer rounds without progress are waited for. `preset="paper"` has it as published.
     """
 
     def _fit(self, problem: Problem) -> Alignment:
@@ -149,7 +153,7 @@ class VecMapUnsupervised(_SelfLearned):
     Differs from the paper:
         - The result is compared with chance, and may be reported as not aligned.
         - Whole candidate words are left out at random, anew in every round, where the paper draws for each pair of
-          words.
+          words; and fewer rounds without progress are waited for. `preset="paper"` has it as published.
 
     Args:
         start_words: how many of the most frequent words take part in the start.
