@@ -13,8 +13,8 @@ from isoglot.aligners.tuned.contrastive import Contrastive
 #: What one fit of `contrastive` costs in products of the two vocabularies up to its cutoff, and the same for the start
 #: by spelling, both measured at 20,000 words of 300 dimensions, with many pairs.
 _TUNING, _COGNATES = 13.0, 15.0
-#: On all pairs; quickly also on most of them to calibrate confidences, which re-ranking does from the parts; at the best
-#: effort also on what re-ranking is sure of, once to try it.
+#: On all pairs; a quick look also takes most of them to calibrate confidences; the best effort also what re-ranking is
+#: sure of, once to try it.
 _FINAL_FITS = {"quick": 2, "normal": 1, "best": 3}
 #: What a re-ranker costs: searches of the first rows, counted like a fit, and seconds for each seed word's candidates.
 _SEARCHES, _NEAR, _SECONDS_A_WORD = 6.0, 30_000, 0.0008
