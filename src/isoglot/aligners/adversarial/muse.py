@@ -77,7 +77,8 @@ class Muse(Aligner):
             busy for very long; use False for vectors as they are.
         frequent: how many of the most frequent words the discriminator sees.
         trial: on how many of the most frequent words starts are judged.
-        rounds: of refinement at most; it ends when its criterion stalls.
+        rounds: of refinement at most; it ends when its criterion stalls. 0 leaves the start as it is: "MUSE" where
+            "MUSE + Procrustes" is the refined map.
         dictionary: the induced dictionary holds the words of these first ranks only, on both sides.
         backend: of the search, see `isoglot.retrieval.Retriever`.
         score: how translations are sought, see there. "csls-euclidean" is for spaces of few dimensions, where
@@ -295,7 +296,9 @@ class _Search:
         tried = refine(X, Y, W, rounds=TRIAL_ROUNDS, score=settings.score, backend=settings.backend)
         self.history.append({"start": name, "semantic": tried.criterion, "mutual": tried.info["mutual"]})
         if tried.criterion > self.best_criterion:
-            self.best, self.best_criterion, self.best_run = tried.best, tried.criterion, name
+            # Without refinement the start itself is kept, though it was judged by a refined one.
+            best = tried.best if settings.rounds else W
+            self.best, self.best_criterion, self.best_run = best, tried.criterion, name
 
     def save_refinement(self, state: Refinement) -> None:
         self.refinement = state

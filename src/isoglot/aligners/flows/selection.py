@@ -14,11 +14,11 @@ import numpy as np
 
 from isoglot.aligners.base import Aligner, Problem
 from isoglot.aligners.held_out import hold_out, rank_in_lists
-from isoglot.criteria import measure
+from isoglot.criteria import PAIRS, measure
 from isoglot.errors import ConfigError
 from isoglot.retrieval import Retriever
 from isoglot.settings import Limits
-from isoglot.spaces import FloatMatrix
+from isoglot.spaces import FloatMatrix, IntVector
 
 SELECT = ("semantic", "structural", "validation", "last")
 #: Share of the pairs that select="validation" keeps back.
@@ -36,7 +36,7 @@ class Trained(Aligner):
         decay: let the rate fall to nothing towards the end.
         select: which epoch to keep, see `Selection`.
         score: by which the criteria induce translations; "csls-euclidean" for spaces of few dimensions.
-        words: the criteria look at the first so many rows of each side.
+        words: the criteria ask for the translations of so many source rows, drawn at random, among all of the target.
     """
 
     batch: int = 32
@@ -57,6 +57,17 @@ class Trained(Aligner):
     }
 
 
+@dataclasses.dataclass(frozen=True)
+class PairTrained(Trained):
+    """Settings of networks that learn from pairs.
+
+    Args:
+        least_steps: an epoch of few pairs goes through them several times, up to so many steps; 0 for once.
+    """
+
+    least_steps: int = 0
+
+
 class Selection:
     """Judges maps of X (n, d) to Y (m, d), epoch by epoch, and says which is the best so far.
 
@@ -72,7 +83,9 @@ class Selection:
             raise ConfigError(
                 f"{len(pairs)} pairs are too few to keep some back", where="select", remedy="select=semantic"
             )
-        self._X, self._Y = X[: settings.words], Y[: settings.words]
+        self._X, self._Y = X[drawn_rows(X, settings.words, settings.seed)], Y
+        # As large a share as the paper's most confident pairs are of all rows.
+        self._pairs = -(-PAIRS * len(self._X) // max(len(X), PAIRS))
         self._held_out = X[self.kept[:, 0]], Y
         self.history: list[Mapping[str, Any]] = []
 
@@ -82,7 +95,7 @@ class Selection:
         The first look is at the map before any training, epoch 0.
         """
         mapped = there(self._X)
-        found = measure(mapped, self._Y, score=self.score, backend="auto")
+        found = measure(mapped, self._Y, pairs=self._pairs, score=self.score, backend="auto")
         row = {
             "epoch": len(self.history),
             "semantic": found.semantic,
@@ -118,6 +131,25 @@ class Selection:
         lists = Retriever(there(X), Y, score=self.score, backend="auto").top(LOOKED_AT).indices
         sources, rows = np.unique(self.kept[:, 0], return_index=True)
         return float(rank_in_lists(sources, lists[rows], self.kept).mean())
+
+
+def drawn_rows(X: FloatMatrix, most: int, *seed: int) -> IntVector:
+    """All rows of X (n, d), or so many drawn at random: occurrences come in the order of a text, whose beginning is not
+    like the rest. What is drawn does not depend on the order of the rows.
+
+    >>> drawn_rows(np.eye(3, dtype=np.float32), 5, 0).tolist(), len(drawn_rows(np.eye(9, dtype=np.float32), 5, 0))
+    ([0, 1, 2], 5)
+    """
+    if len(X) <= most:
+        return np.arange(len(X))
+    drawn: IntVector = own_order(X)[np.random.default_rng(seed).choice(len(X), most, replace=False)]
+    return drawn
+
+
+def own_order(X: FloatMatrix) -> IntVector:
+    """What sorts the rows by their numbers: what is drawn must not depend on the order in which they came."""
+    order: IntVector = np.lexsort(X.T[::-1][-min(3, X.shape[1]) :])
+    return order
 
 
 def chosen(history: Sequence[Mapping[str, Any]], select: str) -> int:
