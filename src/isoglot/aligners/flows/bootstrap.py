@@ -20,12 +20,12 @@ from isoglot.aligners.closed_form.procrustes import procrustes
 from isoglot.aligners.flows.flow_alignment import import_flow
 from isoglot.aligners.flows.gan_realnvp import Adversarial, collapsed, early_stop
 from isoglot.aligners.flows.realnvp import learned_flow, new_flow
-from isoglot.aligners.flows.selection import Selection, drawn_rows
+from isoglot.aligners.flows.selection import Selection
 from isoglot.aligners.flows.starts import starting_rotation
 from isoglot.aligners.self_learning.refinement import nearest_rotation
 from isoglot.retrieval import best_permutation
 from isoglot.settings import Limits
-from isoglot.spaces import IntVector
+from isoglot.spaces import IntVector, drawn_rows
 
 CHOICES = {"of": ("gan-realnvp", "muse"), "constraint": ("cross-correlation", "graph-structure", "procrustes")}
 

@@ -16,12 +16,12 @@ from isoglot.aligners.alignment import Alignment
 from isoglot.aligners.base import Problem, method
 from isoglot.aligners.flows.flow_alignment import import_flow
 from isoglot.aligners.flows.realnvp import learned_flow, new_flow
-from isoglot.aligners.flows.selection import Selection, Trained, drawn_rows
+from isoglot.aligners.flows.selection import Selection, Trained
 from isoglot.aligners.flows.starts import STARTS, starting_rotation
 from isoglot.aligners.verdict import WORDS, judged_mapped
 from isoglot.errors import ConfigError
 from isoglot.settings import Limits
-from isoglot.spaces import FloatMatrix
+from isoglot.spaces import FloatMatrix, drawn_rows
 
 #: A map whose words lie closer together than this share of the target's spread, or further apart than the inverse.
 COLLAPSED = 0.2

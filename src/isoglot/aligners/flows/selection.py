@@ -14,11 +14,11 @@ import numpy as np
 
 from isoglot.aligners.base import Aligner, Problem
 from isoglot.aligners.held_out import hold_out, rank_in_lists
-from isoglot.criteria import PAIRS, measure
+from isoglot.criteria import PAIRS, PERMUTED, measure
 from isoglot.errors import ConfigError
-from isoglot.retrieval import Retriever
+from isoglot.retrieval import EUCLIDEAN_SCORES, Retriever
 from isoglot.settings import Limits
-from isoglot.spaces import FloatMatrix, IntVector
+from isoglot.spaces import FloatMatrix, drawn_rows
 
 SELECT = ("semantic", "structural", "validation", "last")
 #: Share of the pairs that select="validation" keeps back.
@@ -84,6 +84,9 @@ class Selection:
                 f"{len(pairs)} pairs are too few to keep some back", where="select", remedy="select=semantic"
             )
         self._X, self._Y = X[drawn_rows(X, settings.words, settings.seed)], Y
+        if self.score in EUCLIDEAN_SCORES:
+            # The same rows each time, whatever the map makes of their order.
+            self._X, self._Y = (M[drawn_rows(M, min(settings.words, PERMUTED), settings.seed)] for M in (X, Y))
         # As large a share as the paper's most confident pairs are of all rows.
         self._pairs = -(-PAIRS * len(self._X) // max(len(X), PAIRS))
         self._held_out = X[self.kept[:, 0]], Y
@@ -131,25 +134,6 @@ class Selection:
         lists = Retriever(there(X), Y, score=self.score, backend="auto").top(LOOKED_AT).indices
         sources, rows = np.unique(self.kept[:, 0], return_index=True)
         return float(rank_in_lists(sources, lists[rows], self.kept).mean())
-
-
-def drawn_rows(X: FloatMatrix, most: int, *seed: int) -> IntVector:
-    """All rows of X (n, d), or so many drawn at random: occurrences come in the order of a text, whose beginning is not
-    like the rest. What is drawn does not depend on the order of the rows.
-
-    >>> drawn_rows(np.eye(3, dtype=np.float32), 5, 0).tolist(), len(drawn_rows(np.eye(9, dtype=np.float32), 5, 0))
-    ([0, 1, 2], 5)
-    """
-    if len(X) <= most:
-        return np.arange(len(X))
-    drawn: IntVector = own_order(X)[np.random.default_rng(seed).choice(len(X), most, replace=False)]
-    return drawn
-
-
-def own_order(X: FloatMatrix) -> IntVector:
-    """What sorts the rows by their numbers: what is drawn must not depend on the order in which they came."""
-    order: IntVector = np.lexsort(X.T[::-1][-min(3, X.shape[1]) :])
-    return order
 
 
 def chosen(history: Sequence[Mapping[str, Any]], select: str) -> int:

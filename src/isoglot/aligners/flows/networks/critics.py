@@ -17,9 +17,8 @@ from torch import Tensor
 
 from isoglot.aligners.flows.networks.optimiser import Flat
 from isoglot.aligners.flows.networks.stacks import generator, tensor
-from isoglot.aligners.flows.selection import own_order
 from isoglot.progress import Progress, silent
-from isoglot.spaces import FloatMatrix, IntVector
+from isoglot.spaces import FloatMatrix, IntVector, own_order
 from isoglot.threads import few_threads
 
 if TYPE_CHECKING:
