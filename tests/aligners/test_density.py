@@ -321,7 +321,7 @@ def test_validation_keeps_pairs_out_of_learning_and_goes_by_them():
 
 
 def test_an_epoch_that_broke_down_is_never_kept():
-    from isoglot.aligners.flows.selection import chosen
+    from isoglot.aligners.epoch_choice import chosen
 
     rows = [{"semantic": 0.1, "structural": 3.0, "validation": 0.0}]
     rows.append(dict.fromkeys(rows[0], float("nan")))

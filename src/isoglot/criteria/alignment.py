@@ -7,10 +7,10 @@ Both criteria look at the most confident translations that the alignment itself 
   Lower is better.
 
 Where translations are sought by distance, not by direction (`EUCLIDEAN_SCORES`), the criteria go by distance as well,
-and over the best permutation of both sides in place of each row's nearest neighbour: that is the earth mover's distance.
-In a plane full of points every map has near neighbours. Of 13 maps each of three simulated pairs, from the true one to
-wrong rotations (P@1 1 to .01), the criterion over nearest neighbours lies between .980 and 1, over permutations between
-.896 and 1; Spearman's correlation with P@1 is .923 and .946.
+and over the best permutation of both sides in place of each row's nearest neighbour, which gives the earth mover's
+distance. In a plane full of points every map has near neighbours: of 13 maps each of three simulated pairs, from the
+true one to wrong rotations (P@1 1 to .01), the criterion over nearest neighbours lies between .980 and 1, over
+permutations between .896 and 1; Spearman's correlation with P@1 is .923 and .946.
 """
 
 from __future__ import annotations

@@ -42,8 +42,9 @@ class Adversarial(Trained):
             (Rabin et al. 2011), which needs no critics and cannot collapse; for spaces of few dimensions, as random
             directions tell little in many.
         critic_rate, critic_steps, critic: rate, steps for one of the map, and width of the critics.
-        lipschitz: "penalty" on critics' gradients that are not of length one (Gulrajani et al. 2017), or "clipping" of
-            their weights (Arjovsky et al. 2017).
+        lipschitz: "penalty" on critics' gradients that are not of length one (Gulrajani et al. 2017), "clipping" of
+            their weights (Arjovsky et al. 2017), or "spectral": no matrix of theirs stretches anything (Miyato et al.
+            2018), which costs less than the penalty.
         weight: of the likelihoods.
         start: "searched" looks for a rotation without pairs first (the starts of `muse` that take seconds),
             "procrustes" learns one from the pairs that the identity induces, for spaces that are nearly shared, and
@@ -75,7 +76,7 @@ class Adversarial(Trained):
         "critic_rate": "(0, inf)",
         "critic_steps": "[1, inf)",
         "critic": "[1, inf)",
-        "lipschitz": ("penalty", "clipping"),
+        "lipschitz": ("penalty", "clipping", "spectral"),
         "start": STARTS,
     }
 

@@ -55,7 +55,8 @@ class RealNVP(PairTrained):
         weight: of the likelihoods.
         select: which epoch to keep, see `isoglot.aligners.flows.selection.Selection`.
         score: by which the criteria induce translations; "csls-euclidean" for spaces of few dimensions.
-        words: the criteria look at the first so many rows of each side.
+        words: the criteria ask for the translations of so many source rows, among five times as many of the target,
+            all of them drawn at random.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(64, 2)).astype(np.float32)

@@ -33,6 +33,8 @@ ORTHOGONALITY = 0.01
 LARGEST_GRADIENT = 10.0
 #: Steps that the critics have to themselves before the map's first.
 CRITIC_START = 100
+#: Of the critics' Adam: momentum lets them and the map swing to and fro.
+CRITIC_BETAS = (0.0, 0.9)
 #: Weight of the penalty on critics' gradients, and the largest weight where critics are clipped instead.
 PENALTY, CLIP = 10.0, 0.01
 #: Pairs that a constraint looks at in a step.
@@ -81,7 +83,10 @@ class Matrix(torch.nn.Module):
 
 
 class Critics(torch.nn.Module):
-    """One network a side, from vectors to a score; both have the same shape."""
+    """One network a side, from vectors to a score; both have the same shape.
+
+    The directions are those in which the matrices stretch most, by power iteration.
+    """
 
     def __init__(self, dim: int, width: int, random: torch.Generator) -> None:
         super().__init__()
@@ -90,6 +95,19 @@ class Critics(torch.nn.Module):
                 for name, size in (("weight", (before, after)), ("bias", (after,))):
                     start = (torch.rand(size, generator=random) * 2 - 1) * before**-0.5
                     self.register_parameter(f"{side}_{name}{i}", torch.nn.Parameter(start))
+                self.register_buffer(f"{side}_direction{i}", torch.randn(after, generator=random))
+
+    def shrink(self) -> None:
+        """Divide matrices that stretch anything by more than one by what they do (Miyato et al. 2018)."""
+        with torch.no_grad():
+            for side in ("src", "tgt"):
+                for i in range(3):
+                    weight, direction = getattr(self, f"{side}_weight{i}"), getattr(self, f"{side}_direction{i}")
+                    there = weight @ direction
+                    back = weight.T @ (there / there.norm().clamp_min(1e-12))
+                    stretch = back.norm()
+                    direction.copy_(back / stretch.clamp_min(1e-12))
+                    weight.div_(stretch.clamp_min(1.0))
 
     def score(self, side: str, x: Tensor) -> Tensor:
         for i in range(3):
@@ -112,7 +130,9 @@ class Game:
         self._scale = 1 / max(float(self._Y.std(dim=0, correction=0).square().mean().sqrt()), 1e-6)
         self.critics = Critics(X.shape[1], rules.critic, generator((*seed, 0)))
         self._map_optimiser = Flat(module, rules.rate, rules.optimiser, largest=LARGEST_GRADIENT)
-        self._critic_optimiser = Flat(self.critics, rules.critic_rate, "adam", largest=LARGEST_GRADIENT)
+        self._critic_optimiser = Flat(
+            self.critics, rules.critic_rate, "adam", largest=LARGEST_GRADIENT, betas=CRITIC_BETAS
+        )
 
     def epoch(
         self,
@@ -142,15 +162,18 @@ class Game:
                 # Critics that have learned nothing yet would send the map anywhere.
                 first = number == 0 and step == 0
                 skipped += self._train_critics(random, CRITIC_START if first else rules.critic_steps)
-            x, y = self._draw(random)
+            if constraint is not None and constraint.balanced and step == 0:
+                constraint.share = self._balance(random, constraint)
+            # A batch that holds as many rows as the constraint looks at serves both, which halves the work.
+            shared = constraint is not None and constraint.size <= self._size
+            x, y = constraint.draw() if constraint is not None and shared else self._draw(random)
             mapped, log_x = self.module.dual_there(x)
             unmapped, log_y = self.module.dual_back(y)
             gap = self._distance(random, mapped, y, unmapped, x)
             loss = gap - rules.weight * (log_x + log_y).mean()
             if constraint is not None:
-                if constraint.balanced and step == 0:
-                    constraint.share = self._balance(random, constraint)
-                loss = loss + constraint.weight * constraint.share * constraint(self.module)
+                value = constraint.of(mapped, y, unmapped, x) if shared else constraint(self.module)
+                loss = loss + constraint.weight * constraint.share * value
             self._map_optimiser.rate = rules.rate * (fall[0] + (fall[1] - fall[0]) * step / steps)
             skipped += not self._map_optimiser.step(loss)
             if isinstance(self.module, Matrix):
@@ -191,6 +214,8 @@ class Game:
                 with torch.no_grad():
                     for weights in self.critics.parameters():
                         weights.clamp_(-CLIP, CLIP)
+            elif rules.lipschitz == "spectral":
+                self.critics.shrink()
         return skipped
 
     def _distance(self, random: np.random.Generator, mapped: Tensor, y: Tensor, unmapped: Tensor, x: Tensor) -> Tensor:
@@ -290,8 +315,21 @@ class Constraint:
         self._x, self._y = tensor(problem.X[pairs[:, 0]]), tensor(problem.Y[pairs[:, 1]])
         self.weight, self.balanced, self.share = weight, balanced, 1.0
 
-    def __call__(self, module: TwoWay) -> Tensor:
-        """The constraint by itself, without its weight."""
+    @property
+    def size(self) -> int:
+        """How many pairs a draw has."""
+        return min(len(self._x), CONSTRAINT_BATCH)
+
+    def draw(self) -> tuple[Tensor, Tensor]:
+        """Both sides of some pairs."""
         rows = torch.from_numpy(self._random.permutation(len(self._x))[:CONSTRAINT_BATCH])
-        x, y = self._x[rows], self._y[rows]
-        return self._measure(module.dual_there(x)[0], y) + self._measure(module.dual_back(y)[0], x)
+        return self._x[rows], self._y[rows]
+
+    def of(self, mapped: Tensor, y: Tensor, unmapped: Tensor, x: Tensor) -> Tensor:
+        """The constraint on drawn pairs x and y, by itself, without its weight."""
+        return self._measure(mapped, y) + self._measure(unmapped, x)
+
+    def __call__(self, module: TwoWay) -> Tensor:
+        """The same on a fresh draw."""
+        x, y = self.draw()
+        return self.of(module.dual_there(x)[0], y, module.dual_back(y)[0], x)
