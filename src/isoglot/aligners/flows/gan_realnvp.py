@@ -45,7 +45,7 @@ class Adversarial(Trained):
         lipschitz: "penalty" on critics' gradients that are not of length one (Gulrajani et al. 2017), "clipping" of
             their weights (Arjovsky et al. 2017), or "spectral": no matrix of theirs stretches anything (Miyato et al.
             2018), which costs less than the penalty.
-        weight: of the likelihoods.
+        weight: of the likelihoods; how much it counts depends on the vectors' length, see `realnvp`.
         start: "searched" looks for a rotation without pairs first (the starts of `muse` that take seconds),
             "procrustes" learns one from the pairs that the identity induces, for spaces that are nearly shared, and
             "identity" is the paper's: nothing.

@@ -52,7 +52,10 @@ class RealNVP(PairTrained):
         batch, rate, epochs, optimiser: of the training; "rmsprop" or "adam". The paper's batch of 32, rate of 1e-4.
         decay: let the rate fall to nothing towards the end.
         least_steps: steps of an epoch at least, however few pairs there are; 0 for one look at each pair.
-        weight: of the likelihoods.
+        weight: of the likelihoods. Distances grow with the square of the vectors' length, likelihoods do not: at the
+            start, on 512 generated pairs of 300 dimensions, the gradient of the weighted likelihoods is 6.2% of the
+            distances' for vectors of length one, .06% for length ten, 6 in a million for length 100. A weight times the
+            square of the length acts alike.
         select: which epoch to keep, see `isoglot.aligners.flows.selection.Selection`.
         score: by which the criteria induce translations; "csls-euclidean" for spaces of few dimensions.
         words: the criteria ask for the translations of so many source rows, among five times as many of the target,
