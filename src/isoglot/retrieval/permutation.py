@@ -55,7 +55,8 @@ def _scores(
     if score in EUCLIDEAN_SCORES:
         origin = Y.mean(axis=0, dtype=np.float64)
         A, B = X - origin, Y - origin
-        similarity = A @ B.T - np.square(A).sum(axis=1)[:, None] / 2 - np.square(B).sum(axis=1) / 2
+        lengths = np.square(A).sum(axis=1)[:, None] / 2 + np.square(B).sum(axis=1) / 2
+        similarity: npt.NDArray[np.float64] = A @ B.T - lengths
     else:
         similarity = (unit_rows(X) @ unit_rows(Y).T).astype(np.float64)
     if columns is not None:
