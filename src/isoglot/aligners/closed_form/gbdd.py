@@ -25,8 +25,8 @@ class GBDD(Aligner):
     """Take from both sides what lies along the top right singular vector of X - Y, over the pairs.
 
     Differs from the paper:
-        - In nothing that we know of. (Zhao & Eger 2022 say "subtracting" the vector; earlier code of the authors
-          projects it out. `mean-shift` subtracts the difference of the means.)
+        - Zhao & Eger 2022 say "subtracting" the vector; earlier code of the authors projects it out, as here.
+          `mean-shift` subtracts the difference of the means.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(10, 3))

@@ -19,7 +19,7 @@ from isoglot.threads import import_torch
     supervision="supervised",
     linear=False,
     cost="epochs x pairs through three layers of 1024: minutes for 5,000 pairs",
-    paper="-",
+    paper="after Zhao & Eger 2022",
     iterative=True,
     requires=("torch",),
 )
@@ -29,7 +29,7 @@ class ResidualNetwork(PairTrained):
     The network starts at zero, so that epoch 0 is the rotation.
 
     Differs from the paper:
-        - There is none.
+        - The paper's network (`fcnn`) has no rotation beside it, and tanh after its last layer as well.
 
     Args:
         hidden: width of the three layers.
