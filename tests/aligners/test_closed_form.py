@@ -14,6 +14,7 @@ from isoglot.aligners import (
     GBDD,
     Alignment,
     LeastSquares,
+    MeanShift,
     Normalization,
     Procrustes,
     cca,
@@ -102,15 +103,26 @@ def test_cca_aligner_centres_and_keeps_a_share():
     assert np.abs(alignment.transform(X).mean(axis=0)).max() < 1e-4
 
 
-def test_normalization_and_gbdd_by_their_definitions():
+def test_normalization_and_mean_shift_by_their_definitions():
     X, Y = matched()
     X += 3
     alignment = Normalization().fit(X, Y)
     for side, M in (("src", X), ("tgt", Y)):
         expected = (M - M.mean(0, dtype=np.float64)) / M.std(0, dtype=np.float64)
         np.testing.assert_allclose(alignment.transform(M, side), expected, atol=1e-4)
-    shifted = GBDD().fit(X, Y, diagonal(100)).transform(X)
+    shifted = MeanShift().fit(X, Y, diagonal(100)).transform(X)
     np.testing.assert_allclose(shifted, X - (X[:100].mean(0) - Y[:100].mean(0)), atol=1e-4)
+
+
+def test_gbdd_projects_out_the_first_right_singular_vector_of_the_differences():
+    X, Y = matched()
+    Y[:, 1] += 4
+    alignment = GBDD().fit(X, Y, diagonal(100))
+    bias = np.linalg.svd(X[:100] - Y[:100])[2][0]
+    for side, M in (("src", X), ("tgt", Y)):
+        mapped = alignment.transform(M, side)
+        np.testing.assert_allclose(mapped, M - np.outer(M @ bias, bias), atol=1e-4)
+        np.testing.assert_allclose(mapped @ bias, 0, atol=1e-4)
 
 
 @pytest.mark.parametrize(

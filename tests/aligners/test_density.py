@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from isoglot.aligners import FCNN, Alignment, RealNVP
+from isoglot.aligners import FCNN, Alignment, RealNVP, ResidualNetwork
 from isoglot.aligners.base import Problem
 from isoglot.aligners.flows.selection import Selection
 from isoglot.errors import ConfigError, ShapeError
@@ -321,7 +321,7 @@ def test_validation_keeps_pairs_out_of_learning_and_goes_by_them():
 
 
 def test_an_epoch_that_broke_down_is_never_kept():
-    from isoglot.aligners.flows.selection import chosen
+    from isoglot.aligners.epoch_choice import chosen
 
     rows = [{"semantic": 0.1, "structural": 3.0, "validation": 0.0}]
     rows.append(dict.fromkeys(rows[0], float("nan")))
@@ -335,7 +335,6 @@ def test_an_epoch_that_broke_down_is_never_kept():
         ({"select": "best"}, "select.*'best'"),
         ({"score": "cosinus"}, "cosinus"),
         ({"words": 0}, "words"),
-        ({"start": "muse"}, "start.*'muse'"),
         ({"optimiser": "sgd"}, "optimiser.*'sgd'"),
         ({"batch": 0}, "batch"),
         ({"epochs": -1}, "epochs"),
@@ -343,11 +342,16 @@ def test_an_epoch_that_broke_down_is_never_kept():
         ({"hidden": 0}, "hidden"),
     ],
 )
-@pytest.mark.parametrize("cls", [RealNVP, FCNN])
+@pytest.mark.parametrize("cls", [RealNVP, FCNN, ResidualNetwork])
 def test_unknown_settings_are_config_errors_that_name_them(cls, wrong, said):
     X = np.random.default_rng(0).normal(size=(20, 4))
     with pytest.raises(ConfigError, match=said):
         cls(**wrong).fit(X, X, identical(20))
+
+
+def test_an_unknown_start_is_refused():
+    with pytest.raises(ConfigError, match=r"start.*'muse'"):
+        RealNVP(start="muse")
 
 
 def test_couplings_need_two_dimensions_and_one_coupling():
@@ -363,8 +367,8 @@ BEND = {"hidden": 64, "rate": 3e-3, "epochs": 40, "decay": True, "normalise": "n
 
 @pytest.mark.parametrize(
     ("aligner", "factor"),
-    [(RealNVP(optimiser="adam", **BEND), 4), (FCNN(**BEND), 4)],
-    ids=["realnvp", "fcnn"],
+    [(RealNVP(optimiser="adam", **BEND), 4), (FCNN(**BEND), 3), (ResidualNetwork(**BEND), 4)],
+    ids=["realnvp", "fcnn", "residual-network"],
 )
 def test_a_bend_is_learned_that_no_affine_map_can_follow(aligner, factor):
     rng = np.random.default_rng(0)

@@ -12,6 +12,7 @@ from isoglot.aligners import Bootstrap, FlowAlignment, GanRealNVP, LinearAlignme
 from isoglot.aligners.base import Problem
 from isoglot.aligners.flows.gan_realnvp import collapsed
 from isoglot.errors import ConfigError
+from isoglot.retrieval import best_permutation
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("zuko")
@@ -144,8 +145,9 @@ def left(there, X, Y):
         ({"distance": "sliced", "rate": 5e-3}, 0.1),
         ({"distance": "critic", "rate": 3e-4}, 0.3),
         ({"distance": "critic", "rate": 1e-4, "lipschitz": "clipping"}, 0.75),
+        ({"distance": "critic", "rate": 3e-4, "lipschitz": "spectral"}, 0.5),
     ],
-    ids=["sliced", "penalty", "clipping"],
+    ids=["sliced", "penalty", "clipping", "spectral"],
 )
 def test_the_game_moves_both_sides_to_where_the_other_is(changes, share, monkeypatch):
     """From no linear start: the flow itself must find the shift. Critics must be quicker than the map."""
@@ -159,7 +161,7 @@ def test_the_game_moves_both_sides_to_where_the_other_is(changes, share, monkeyp
     assert left(pair.back, Y, X) < share * before
     assert sum(one["skipped_steps"] for one in facts) == 0
     assert np.isfinite([list(one.values()) for one in facts]).all()
-    if "lipschitz" in changes:
+    if changes.get("lipschitz") == "clipping":
         assert max(float(weights.detach().abs().max()) for weights in play.critics.parameters()) <= np.float32(0.1)
 
 
@@ -170,7 +172,7 @@ def test_the_aligner_moves_the_source_from_no_start(distance):
     X, Y = shifted()
     settings = {**TINY, "epochs": 2, "steps": 10, "rate": 1e-3}
     del settings["rounds"]
-    aligner = GanRealNVP(distance=distance, start="none", normalise="none", score="csls-euclidean", **settings)
+    aligner = GanRealNVP(distance=distance, start="identity", normalise="none", score="csls-euclidean", **settings)
     alignment = aligner.fit(X, Y)
     assert not alignment.info["collapsed"]
     after = left(lambda x: torch.from_numpy(alignment.transform(x.numpy())), X, Y)
@@ -211,8 +213,8 @@ def test_constraints_draw_the_same_pairs_in_whatever_order_they_come(monkeypatch
     values = []
     for seed in (0, 1):
         order = np.random.default_rng(seed).permutation(len(pairs))
-        draw = game.dual_constraint("cross-correlation", matrix, problem, pairs[order], weight=1.0, seed=(3,))
-        values.append([draw().item() for _ in range(3)])
+        draw = game.Constraint("cross-correlation", problem, pairs[order], 1.0, False, (3,))
+        values.append([draw(matrix).item() for _ in range(3)])
     np.testing.assert_allclose(values[0], values[1], rtol=1e-4)
     assert len(set(values[0])) == 3
 
@@ -239,6 +241,96 @@ def test_a_collapsing_game_is_stopped_and_the_last_good_map_kept():
     assert right(alignment, X, Y, pairs) > 0.97
 
 
+def turned(n=200, angle=0.35, noise=0.03, seed=0):
+    """Skewed rows, and the same ones turned a little, moved and shuffled; pairs of rows."""
+    rng = np.random.default_rng(seed)
+    X = rng.exponential(size=(n, 4)) * [2, 1.5, 1, 0.7]
+    plane = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    order = rng.permutation(n)
+    Y = (X @ np.kron(np.eye(2), plane) + noise * rng.normal(size=X.shape))[order]
+    return X.astype(np.float32), Y.astype(np.float32), np.stack([order, np.arange(n)], axis=1)
+
+
+def nearest_is_right(mapped, Y, pairs):
+    nearest = np.square(mapped[:, None] - Y).sum(axis=2).argmin(axis=1)
+    return (nearest[pairs[:, 0]] == pairs[:, 1]).mean()
+
+
+@pytest.mark.parametrize("name", sorted(game.CONSTRAINTS))
+def test_constraints_have_a_gradient_on_a_wrong_map(name):
+    """On a permutation of all points nearly as much of one as on the true pairs, though a third of it is wrong."""
+    X, Y, gold = turned()
+    lengths = {}
+    permutation = best_permutation(X, Y, score="csls-euclidean")
+    true = {tuple(row) for row in gold.tolist()}
+    assert np.mean([tuple(row) in true for row in permutation.tolist()]) < 0.8
+    for kind, pairs in {"gold": gold, "permutation": permutation}.items():
+        matrix = game.Matrix(np.eye(4, dtype=np.float32))
+        problem = Problem(X, Y, pairs[:0], np.random.default_rng(0))
+        game.Constraint(name, problem, pairs, 1.0, False, (0,))(matrix).backward()
+        lengths[kind] = float(matrix.W.grad.norm())
+    assert lengths["permutation"] > 0.3 * lengths["gold"], lengths
+
+
+#: From the identity, in seconds.
+FROM_NOTHING = {
+    "start": "identity", "normalise": "none", "score": "csls-euclidean", "distance": "sliced", "optimiser": "adam",
+    "rate": 5e-3, "batch": 200, "steps": 15, "rounds": 6, "couplings": 4, "hidden": 16, "weight": 0.0,
+}  # fmt: skip
+
+
+def test_bootstrapping_finds_pairs_that_matching_densities_does_not():
+    """Algorithm 1 from the identity: P@1 .175 before, about .72 by the distance alone, .94 with cross-correlation."""
+    X, Y, pairs = turned()
+    assert nearest_is_right(X, Y, pairs) < 0.25
+    reached = {}
+    for weight in (0.0, 3.0):
+        alignment = Bootstrap(of="muse", constraint_weight=weight, **FROM_NOTHING).fit(X, Y)
+        reached[weight] = nearest_is_right(alignment.transform(X), Y, pairs)
+    assert reached[3.0] > 0.88, reached
+    assert reached[3.0] > reached[0.0] + 0.1, reached
+
+
+def test_bootstrapping_a_flow_from_the_identity_reaches_the_pairs():
+    X, Y, pairs = turned()
+    alignment = Bootstrap(**{**FROM_NOTHING, "rounds": 4}).fit(X, Y)
+    assert nearest_is_right(alignment.transform(X), Y, pairs) > 0.9
+    figures = [row["semantic"] for row in alignment.info["history"]]
+    assert figures[0] < 0.96 < 0.99 < figures[-1]
+
+
+def test_the_balanced_constraint_has_a_gradient_as_long_as_the_distance():
+    X, Y, _ = turned()
+    rules = dataclasses.replace(RULES, distance="sliced", batch=200)
+    matrix = game.Matrix(np.eye(4, dtype=np.float32))
+    play = game.Game(matrix, X, Y, rules, (0,))
+    problem = Problem(X, Y, np.zeros((0, 2), np.int64), np.random.default_rng(0))
+    constraint = game.Constraint(
+        "cross-correlation", problem, best_permutation(X, Y, score="csls-euclidean"), 1.0, True, (0,)
+    )
+    share = play._balance(np.random.default_rng(0), constraint)
+    (gradient,) = torch.autograd.grad(share * constraint(matrix), matrix.W)
+    x, y = play._draw(np.random.default_rng(1))
+    gap = play._distance(np.random.default_rng(1), matrix.dual_there(x)[0], y, matrix.dual_back(y)[0], x)
+    (wanted,) = torch.autograd.grad(gap, matrix.W)
+    assert 0.3 < float(gradient.norm() / wanted.norm()) < 3
+    assert share > 2, "the paper's plain sum hardly sees the constraint"
+
+
+def test_spectral_critics_stretch_nothing():
+    X, Y = shifted()
+    rules = dataclasses.replace(RULES, lipschitz="spectral", steps=10, critic_steps=5, critic_rate=1e-2)
+    play = game.Game(flow.FlowPair(flow.FlowShape(3, 2, (8, 8), False)), X, Y, rules, (0,))
+    play.epoch(0)
+    stretches = [
+        float(torch.linalg.matrix_norm(weights.detach(), 2))
+        for name, weights in play.critics.named_parameters()
+        if "weight" in name
+    ]
+    assert max(stretches) < 1.2
+    assert min(stretches) > 0.05
+
+
 @pytest.mark.usefixtures("short_start")
 @pytest.mark.parametrize("constraint", ["cross-correlation", "graph-structure", "procrustes"])
 def test_bootstrapping_keeps_a_good_rotation_good(constraint):
@@ -255,7 +347,7 @@ def test_bootstrapping_keeps_a_good_rotation_good(constraint):
 @pytest.mark.usefixtures("short_start")
 def test_bootstrapping_a_flow_by_procrustes_puts_the_rotation_after_it():
     X, Y, pairs = twins(noise=0.1)
-    alignment = Bootstrap(of="gan-realnvp", constraint="procrustes", select="last", **{**TINY, "rate": 1e-3}).fit(X, Y)
+    alignment = Bootstrap(of="gan-realnvp", constraint="procrustes", select="last", **{**TINY, "rate": 2e-4}).fit(X, Y)
     assert isinstance(alignment, FlowAlignment)
     after = alignment.weights["after"]
     np.testing.assert_allclose(after @ after.T, np.eye(10), atol=1e-5)
@@ -280,7 +372,7 @@ def test_a_killed_bootstrapping_goes_on_to_the_same_result(of, constraint, tmp_p
 
     def save_then_stop(self, step, tensors, facts=None):
         original(self, step, tensors, facts)
-        if self._path is not None and "bootstrap" in facts:
+        if self._path is not None:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
@@ -316,7 +408,7 @@ def test_bootstrapping_a_flow_with_a_rotation_after_it_can_be_trained():
             (cls, wrong, said)
             for cls in (GanRealNVP, Bootstrap)
             for wrong, said in (
-                ({"start": "procrustes"}, "start: .*'procrustes'"),
+                ({"start": "muse"}, "start: .*'muse'"),
                 ({"distance": "euclid"}, "distance: .*'euclid'"),
                 ({"lipschitz": "no"}, "lipschitz: .*'no'"),
                 ({"optimiser": "sgd"}, "optimiser: .*'sgd'"),

@@ -146,7 +146,7 @@ def test_the_rate_is_halved_from_the_second_fall_of_the_criterion_on(monkeypatch
     monkeypatch.setattr(muse, "SCHEDULES", {"quick": schedule})
     criteria = iter([0.5, 0.4, 0.6, 0.5, 0.4, 0.7])
     rates = []
-    monkeypatch.setattr(muse._Search, "_criterion", lambda self, W: next(criteria))
+    monkeypatch.setattr(muse._Search, "_figure", lambda self, W: next(criteria))
     monkeypatch.setattr(Adversary, "epoch", lambda self, number, rate, progress, **_: rates.append(rate))
     X, Y, _ = twins()
     Muse(starts="adversarial", restarts=1).fit(X, Y)

@@ -135,3 +135,17 @@ def test_a_resumed_refinement_stalls_at_the_same_round():
     again = refine(X, Y, states[1], rounds=50, patience=2)
     assert len(again.history) == len(whole.history) < 50
     np.testing.assert_array_equal(again.best, whole.best)
+
+
+def test_select_says_which_round_is_kept():
+    X, Y, _ = noisy_twins(noise=0.6)
+    history = {}
+    for select in ("semantic", "structural", "last"):
+        alignment = MuseSupervised(rounds=4, select=select).fit(X, Y, [[i, i] for i in range(14)])
+        history[select] = alignment.info["history"]
+        figures = [row.get(select, row["round"]) for row in history[select]]
+        best = min(figures) if select == "structural" else max(figures)
+        assert alignment.info["best_round"] == figures.index(best)
+    assert "structural" not in history["semantic"][0]
+    with pytest.raises(ConfigError, match=r"select.*'validation'"):
+        MuseSupervised(select="validation")

@@ -67,6 +67,25 @@ def test_pairs_by_distance_where_all_directions_are_the_same():
     assert measure(X, X[order]).mutual < 0.5
 
 
+def test_in_a_crowded_plane_the_criterion_tells_a_wrong_turn_from_the_right_one():
+    """Over nearest neighbours both look nearly perfect: there is always a point nearby."""
+    rng = np.random.default_rng(0)
+    X = (rng.exponential(size=(400, 2)) * [3, 1]).astype(np.float32)
+    Y = (rng.exponential(size=(400, 2)) * [3, 1]).astype(np.float32)
+    wrong = ((X - X.mean(axis=0)) @ matrix([0, -1], [1, 0]) + X.mean(axis=0)).astype(np.float32)
+    figures = [measure(M, Y, score="csls-euclidean").semantic for M in (X, wrong)]
+    assert figures[0] > 0.95
+    assert figures[0] - figures[1] > 0.2
+
+
+def test_criteria_of_many_rows_of_a_plane_are_taken_over_some(monkeypatch):
+    monkeypatch.setattr("isoglot.criteria.alignment.PERMUTED", 50)
+    X = np.random.default_rng(0).normal(size=(200, 2)).astype(np.float32)
+    found = measure(X, X[::-1], score="euclidean")
+    assert found.pairs == 50
+    assert found.mutual == 1.0
+
+
 def test_unknown_scores_are_refused():
     for criterion in (semantic_criterion, structural_criterion):
         with pytest.raises(ConfigError, match="unknown score"):

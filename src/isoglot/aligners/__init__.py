@@ -27,14 +27,17 @@ from isoglot.aligners.closed_form.cca import CCA as CCA, cca as cca
 from isoglot.aligners.closed_form.gbdd import GBDD as GBDD
 from isoglot.aligners.closed_form.identity import Identity as Identity
 from isoglot.aligners.closed_form.least_squares import LeastSquares as LeastSquares, least_squares as least_squares
+from isoglot.aligners.closed_form.mean_shift import MeanShift as MeanShift
 from isoglot.aligners.closed_form.normalization import Normalization as Normalization
 from isoglot.aligners.closed_form.procrustes import Procrustes as Procrustes, procrustes as procrustes
 from isoglot.aligners.flows.bootstrap import Bootstrap as Bootstrap
 from isoglot.aligners.flows.dema import DemaBWE as DemaBWE
-from isoglot.aligners.flows.fcnn import FCNN as FCNN, NetworkAlignment as NetworkAlignment
+from isoglot.aligners.flows.fcnn import FCNN as FCNN
 from isoglot.aligners.flows.flow_alignment import FlowAlignment as FlowAlignment
 from isoglot.aligners.flows.gan_realnvp import GanRealNVP as GanRealNVP
+from isoglot.aligners.flows.network_alignment import NetworkAlignment as NetworkAlignment
 from isoglot.aligners.flows.realnvp import RealNVP as RealNVP
+from isoglot.aligners.flows.residual_network import ResidualNetwork as ResidualNetwork
 from isoglot.aligners.held_out import folds as folds, within_one_error as within_one_error
 from isoglot.aligners.registry import (
     aligner as aligner,

@@ -5,6 +5,8 @@ which methods will probably work. `inspection`: both put together into a verdict
 """
 
 from isoglot.criteria.alignment import (
+    PAIRS as PAIRS,
+    PERMUTED as PERMUTED,
     Criteria as Criteria,
     confident_pairs as confident_pairs,
     measure as measure,

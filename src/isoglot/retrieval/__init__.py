@@ -8,6 +8,7 @@ from isoglot.retrieval.backends import (
 )
 from isoglot.retrieval.hubness import Hubness as Hubness, hubness as hubness
 from isoglot.retrieval.neighbours import MutualPairs as MutualPairs, Neighbours as Neighbours
+from isoglot.retrieval.permutation import best_permutation as best_permutation
 from isoglot.retrieval.retriever import (
     EUCLIDEAN_SCORES as EUCLIDEAN_SCORES,
     SCORES as SCORES,

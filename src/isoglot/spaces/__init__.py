@@ -1,5 +1,6 @@
 """Word vectors of one language: the `Space`, the formats it is read from and written to, normalisation."""
 
+from isoglot.spaces.draw import drawn_rows as drawn_rows, own_order as own_order
 from isoglot.spaces.formats.base import Content as Content, reading as reading
 from isoglot.spaces.formats.inert_pickle import inspect_pickle as inspect_pickle
 from isoglot.spaces.formats.native import NativeWriter as NativeWriter

@@ -19,6 +19,7 @@ from isoglot.aligners.adversarial.discriminator import SCHEDULES, Adversary, Sch
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Presets, Problem, method
 from isoglot.aligners.closed_form.procrustes import procrustes
+from isoglot.aligners.epoch_choice import SELECT
 from isoglot.aligners.self_learning.refinement import PATIENCE, Refinement, induce, nearest_rotation, refine
 from isoglot.aligners.self_learning.rounds import similarity_start
 from isoglot.aligners.verdict import EUCLIDEAN_MARGIN, chance_level, judge, judged
@@ -82,11 +83,13 @@ class Muse(Aligner):
             the processor has it (avx512_bf16); weights, the map and the loss stay in float32.
         frequent: how many of the most frequent words the discriminator sees.
         trial: on how many of the most frequent words starts are judged.
-        rounds: of refinement at most; it ends when its criterion stalls.
+        rounds: of refinement at most; it ends when its criterion stalls. 0 leaves the start as it is: "MUSE" where
+            "MUSE + Procrustes" is the refined map.
         dictionary: the induced dictionary holds the words of these first ranks only, on both sides.
         backend: of the search, see `isoglot.retrieval.Retriever`.
         score: how translations are sought, see there. "csls-euclidean" is for spaces of few dimensions, where
             directions alone tell little: use it with `normalise="none"`.
+        select: which adversarial epoch, and which round of refinement, to keep: "semantic", "structural" or "last".
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(300, 8)) * np.linspace(2, 1, 8)
@@ -107,8 +110,10 @@ class Muse(Aligner):
     dictionary: int = 15_000
     backend: str = "auto"
     score: str = "csls"
+    select: str = "semantic"
 
     limits: ClassVar[Limits] = {
+        "select": SELECT,
         "restarts": "[1, inf)",
         "schedule": tuple(SCHEDULES),
         "precision": ("float32", "bfloat16"),
@@ -156,6 +161,7 @@ class Muse(Aligner):
             rounds=self.rounds,
             patience=PATIENCE,
             frequent=self.dictionary,
+            select=self.select,
             score=self.score,
             backend=self.backend,
             progress=progress,
@@ -273,7 +279,7 @@ class _Search:
             self._save()
 
     def _play(self, number: int) -> None:
-        """One adversarial run; its best epoch by the criterion, as in the paper, is what is tried."""
+        """One adversarial run; its best epoch, in the paper that by the semantic criterion, is what is tried."""
         problem, schedule = self.problem, self.schedule
         shown = slice(self.settings.frequent)
         scale = np.float32(1)
@@ -298,7 +304,7 @@ class _Search:
         for epoch in range(self.epoch, schedule.epochs):
             adversary.epoch(epoch, rate, problem.progress, first=first, after=save)
             W = nearest_rotation(adversary.W)
-            now = self._criterion(W)
+            now = float(epoch) if self.settings.select == "last" else self._figure(W)
             falls += now < criterion
             rate *= schedule.decay * (schedule.shrink if now < criterion and falls > 1 else 1.0)
             if now > criterion:
@@ -308,9 +314,12 @@ class _Search:
             save(first)
         self._take(f"adversarial {number}", best)
 
-    def _criterion(self, W: FloatMatrix) -> float:
+    def _figure(self, W: FloatMatrix) -> float:
+        """The criterion of `select`, higher being better."""
         X, Y, settings = self.problem.X[self.words], self.problem.Y[self.words], self.settings
-        return induce(X, Y, W, score=settings.score, backend=settings.backend).criterion
+        structural = settings.select == "structural"
+        found = induce(X, Y, W, structural=structural, score=settings.score, backend=settings.backend)
+        return found.criterion if found.structural is None else -found.structural
 
     def _take(self, name: str, W: FloatMatrix) -> None:
         """Refine a start for a few rounds on the most frequent words and keep it if it is the best so far."""
@@ -318,7 +327,9 @@ class _Search:
         tried = refine(X, Y, W, rounds=TRIAL_ROUNDS, score=settings.score, backend=settings.backend)
         self.history.append({"start": name, "semantic": tried.criterion, "mutual": tried.info["mutual"]})
         if tried.criterion > self.best_criterion:
-            self.best, self.best_criterion, self.best_run = tried.best, tried.criterion, name
+            # Without refinement the start itself is kept, though it was judged by a refined one.
+            best = tried.best if settings.rounds else W
+            self.best, self.best_criterion, self.best_run = best, tried.criterion, name
 
     def save_refinement(self, state: Refinement) -> None:
         self.refinement = state

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Presets, Problem, method
+from isoglot.aligners.epoch_choice import SELECT, chosen
 from isoglot.aligners.self_learning.refinement import (
     Refinement,
     balanced_procrustes,
@@ -47,8 +48,8 @@ RANK_TEMPERATURE = 2.0
 class DemaBWE(Aligner):
     """Density matching from given pairs or, without any, from words that both Spaces spell alike.
 
-    Rows stand in order of frequency, as vector files do. It starts from the seeds' rotation; the epoch with the best
-    semantic criterion goes on to refinement.
+    Rows stand in order of frequency, as vector files do. It starts from the seeds' rotation; the epoch that `select`
+    picks goes on to refinement.
 
     Differs from the paper:
         - It starts from the rotation of the seeds, not from a random one, and all words spelt alike are seeds, not the
@@ -79,6 +80,7 @@ class DemaBWE(Aligner):
         trial: on how many of the most frequent words epochs are judged.
         dictionary: the induced dictionary holds the words of these first ranks only, on both sides.
         backend: of the search, see `isoglot.retrieval.Retriever`.
+        select: which epoch, and which round of refinement, to keep: "semantic", "structural" or "last".
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(200, 8))
@@ -104,8 +106,10 @@ class DemaBWE(Aligner):
     trial: int = 5_000
     dictionary: int = 15_000
     backend: str = "auto"
+    select: str = "semantic"
 
     limits: ClassVar[Limits] = {
+        "select": SELECT,
         "steps": "[1, inf)",
         "batch": "[1, inf)",
         "components": "[1, inf)",
@@ -142,6 +146,7 @@ class DemaBWE(Aligner):
             matching.refinement if matching.refinement is not None else matching.best,
             rounds=self.rounds,
             frequent=self.dictionary,
+            select=self.select,
             backend=self.backend,
             progress=problem.progress,
             after=matching.save_refinement,
@@ -218,12 +223,12 @@ class _Matching:
             X, Y = problem.X[pairs[:, 0]], problem.Y[pairs[:, 1]]
             self.there = balanced_procrustes(X, Y, self.weights)
             self.back = np.ascontiguousarray(self.there.T)
-            self.epoch, self.best, self.criterion = 0, self.there, -np.inf
+            self.epoch, self.best = 0, self.there
             self._judge()
             return
         arrays = saved.tensors
         self.there, self.back, self.best = arrays["there"], arrays["back"], arrays["matched"]
-        self.criterion, self.epoch = arrays["matched_criterion"].item(), saved.facts["epoch"]
+        self.epoch = saved.facts["epoch"]
         self.history = list(saved.facts["epochs"])
         if saved.facts["refining"]:
             self.refinement = Refinement.resumed(dataclasses.replace(saved, step=saved.facts["round"]))
@@ -298,14 +303,15 @@ class _Matching:
     def _judge(self) -> None:
         words = slice(self.settings.trial)
         X, Y = self.problem.X[words], self.problem.Y[words]
-        found = induce(X, Y, self.there, backend=self.settings.backend)
-        self.history.append({"epoch": self.epoch, "semantic": found.criterion, "mutual": found.mutual})
-        if found.criterion > self.criterion:
-            self.best, self.criterion = self.there, found.criterion
+        structural = self.settings.select == "structural"
+        found = induce(X, Y, self.there, structural=structural, backend=self.settings.backend)
+        row = {"epoch": self.epoch, "semantic": found.criterion, "mutual": found.mutual}
+        self.history.append({**row, "structural": found.structural} if structural else row)
+        if chosen(self.history, self.settings.select) == len(self.history) - 1:
+            self.best = self.there
 
     def _save(self) -> None:
         arrays: dict[str, npt.NDArray[Any]] = {"there": self.there, "back": self.back, "matched": self.best}
-        arrays["matched_criterion"] = np.array([self.criterion])
         facts: dict[str, Any] = {"epoch": self.epoch, "epochs": self.history, "refining": self.refinement is not None}
         step = self.epoch
         if self.refinement is not None:

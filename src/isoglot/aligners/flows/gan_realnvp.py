@@ -12,17 +12,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from isoglot.aligners.adversarial.muse import Muse
-from isoglot.aligners.alignment import Alignment, LinearAlignment
+from isoglot.aligners.alignment import Alignment
 from isoglot.aligners.base import Problem, method
 from isoglot.aligners.flows.flow_alignment import import_flow
 from isoglot.aligners.flows.realnvp import learned_flow, new_flow
 from isoglot.aligners.flows.selection import Selection, Trained
+from isoglot.aligners.flows.starts import STARTS, starting_rotation
 from isoglot.aligners.verdict import WORDS, judged_mapped
-from isoglot.checkpoints import Checkpoint
 from isoglot.errors import ConfigError
 from isoglot.settings import Limits
-from isoglot.spaces import FloatMatrix
+from isoglot.spaces import FloatMatrix, drawn_rows
 
 #: A map whose words lie closer together than this share of the target's spread, or further apart than the inverse.
 COLLAPSED = 0.2
@@ -34,7 +33,8 @@ class Adversarial(Trained):
 
     Args:
         couplings, hidden, permute, identity: of the flow, as in `realnvp`.
-        epochs, steps, batch: epochs of `steps` steps, each with `batch` words per side.
+        epochs: how many.
+        steps, batch: steps of an epoch, each with `batch` words per side.
         rate, optimiser: of the map, "rmsprop" or "adam". The paper's rate is 1e-6, with which hardly anything moves in
             the time a CPU has.
         decay: let the map's rate fall to nothing towards the end.
@@ -42,10 +42,13 @@ class Adversarial(Trained):
             (Rabin et al. 2011), which needs no critics and cannot collapse; for spaces of few dimensions, as random
             directions tell little in many.
         critic_rate, critic_steps, critic: rate, steps for one of the map, and width of the critics.
-        lipschitz: "penalty" on critics' gradients that are not of length one (Gulrajani et al. 2017), or "clipping" of
-            their weights (Arjovsky et al. 2017).
-        weight: of the likelihoods.
-        start: "muse" looks for a rotation without pairs first (its starts that take seconds), "none" for nothing.
+        lipschitz: "penalty" on critics' gradients that are not of length one (Gulrajani et al. 2017), "clipping" of
+            their weights (Arjovsky et al. 2017), or "spectral": no matrix of theirs stretches anything (Miyato et al.
+            2018), which costs less than the penalty.
+        weight: of the likelihoods; how much it counts depends on the vectors' length, see `realnvp`.
+        start: "searched" looks for a rotation without pairs first (the starts of `muse` that take seconds),
+            "procrustes" learns one from the pairs that the identity induces, for spaces that are nearly shared, and
+            "identity" is the paper's: nothing.
         select, score, words: which epoch to keep, as in `realnvp`; there are no pairs for "validation".
     """
 
@@ -63,7 +66,7 @@ class Adversarial(Trained):
     critic: int = 256
     lipschitz: str = "penalty"
     weight: float = 1e-4
-    start: str = "muse"
+    start: str = "searched"
 
     limits: ClassVar[Limits] = {
         "couplings": "[1, inf)",
@@ -73,25 +76,14 @@ class Adversarial(Trained):
         "critic_rate": "(0, inf)",
         "critic_steps": "[1, inf)",
         "critic": "[1, inf)",
-        "lipschitz": ("penalty", "clipping"),
-        "start": ("muse", "none"),
+        "lipschitz": ("penalty", "clipping", "spectral"),
+        "start": STARTS,
     }
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.select == "validation":
             raise ConfigError("there are no pairs to validate on", where="select", remedy="select=semantic")
-
-    def _turn(self, problem: Problem) -> FloatMatrix:
-        """The rotation (d, d) to start from."""
-        if self.start == "none":
-            return np.eye(problem.X.shape[1], dtype=np.float32)
-        starts = "distribution,principal,grid" if problem.X.shape[1] == 2 else "distribution,principal"
-        quick = Muse(starts=starts, score=self.score, seed=self.seed)
-        found = quick._fit(dataclasses.replace(problem, checkpoint=Checkpoint(None, "")))
-        if not isinstance(found, LinearAlignment) or found.W_src is None:
-            raise TypeError("muse gives a rotation of the source")
-        return found.W_src
 
     def _verdict(self, problem: Problem, there: Any) -> dict[str, Any]:
         mapped = there(problem.X[:WORDS])
@@ -133,7 +125,8 @@ class GanRealNVP(Adversarial):
         there = as_map(pair.there)
         saved = problem.checkpoint.load()
         if saved is None:
-            pair.src.start(flow.tensor(problem.X), flow.tensor(self._turn(problem)))
+            turn = starting_rotation(self.start, problem, score=self.score, seed=self.seed)
+            pair.src.start(flow.tensor(problem.X), None if turn is None else flow.tensor(turn))
             pair.tgt.start(flow.tensor(problem.Y))
         game = Game(pair, problem.X, problem.Y, self, (self.seed,))
         if saved is None:
@@ -148,7 +141,7 @@ class GanRealNVP(Adversarial):
             problem.progress("matching densities (epochs)", epoch - 1, self.epochs)
             fall = ((1 - (epoch - 1) / self.epochs), 1 - epoch / self.epochs) if self.decay else (1.0, 1.0)
             facts = game.epoch(epoch - 1, fall=fall, progress=problem.progress)
-            if collapsed(there(problem.X[: self.words]), problem.Y):
+            if collapsed(there(problem.X[drawn_rows(problem.X, self.words, self.seed)]), problem.Y):
                 stopped = True
                 break
             if selection.look(there, **facts):

@@ -7,22 +7,24 @@ after every epoch; they find the semantic one the best guide, also where there a
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from isoglot.aligners.base import Aligner, Problem
+from isoglot.aligners.epoch_choice import SELECT, chosen
 from isoglot.aligners.held_out import hold_out, rank_in_lists
-from isoglot.criteria import measure
+from isoglot.criteria import PAIRS, PERMUTED, measure
 from isoglot.errors import ConfigError
-from isoglot.retrieval import Retriever
+from isoglot.retrieval import EUCLIDEAN_SCORES, Retriever
 from isoglot.settings import Limits
-from isoglot.spaces import FloatMatrix
+from isoglot.spaces import FloatMatrix, drawn_rows
 
-SELECT = ("semantic", "structural", "validation", "last")
 #: Share of the pairs that select="validation" keeps back.
 HELD_OUT = 0.1
+#: The criteria look for translations among so many times as many target rows as they ask for.
+AMONG = 5
 #: How many translations of a held-out word are looked at.
 LOOKED_AT = 10
 
@@ -36,7 +38,8 @@ class Trained(Aligner):
         decay: let the rate fall to nothing towards the end.
         select: which epoch to keep, see `Selection`.
         score: by which the criteria induce translations; "csls-euclidean" for spaces of few dimensions.
-        words: the criteria look at the first so many rows of each side.
+        words: the criteria ask for the translations of so many source rows, among five times as many of the target,
+            all of them drawn at random.
     """
 
     batch: int = 32
@@ -46,15 +49,26 @@ class Trained(Aligner):
     decay: bool = False
     select: str = "semantic"
     score: str = "csls"
-    words: int = 10_000
+    words: int = 5_000
 
     limits: ClassVar[Limits] = {
         "batch": "[1, inf)",
         "rate": "(0, inf)",
         "optimiser": ("rmsprop", "adam"),
-        "select": SELECT,
+        "select": (*SELECT, "validation"),
         "words": "[1, inf)",
     }
+
+
+@dataclasses.dataclass(frozen=True)
+class PairTrained(Trained):
+    """Settings of networks that learn from pairs.
+
+    Args:
+        least_steps: an epoch of few pairs goes through them several times, up to so many steps; 0 for once.
+    """
+
+    least_steps: int = 0
 
 
 class Selection:
@@ -72,7 +86,13 @@ class Selection:
             raise ConfigError(
                 f"{len(pairs)} pairs are too few to keep some back", where="select", remedy="select=semantic"
             )
-        self._X, self._Y = X[: settings.words], Y[: settings.words]
+        # The same rows each time, whatever the map makes of their order.
+        asked, among = settings.words, AMONG * settings.words
+        if self.score in EUCLIDEAN_SCORES:
+            asked = among = min(asked, PERMUTED)
+        self._X, self._Y = X[drawn_rows(X, asked, settings.seed)], Y[drawn_rows(Y, among, settings.seed)]
+        # As large a share as the paper's most confident pairs are of all rows.
+        self._pairs = -(-PAIRS * len(self._X) // max(len(X), PAIRS))
         self._held_out = X[self.kept[:, 0]], Y
         self.history: list[Mapping[str, Any]] = []
 
@@ -82,7 +102,7 @@ class Selection:
         The first look is at the map before any training, epoch 0.
         """
         mapped = there(self._X)
-        found = measure(mapped, self._Y, score=self.score, backend="auto")
+        found = measure(mapped, self._Y, pairs=self._pairs, score=self.score, backend="auto")
         row = {
             "epoch": len(self.history),
             "semantic": found.semantic,
@@ -118,18 +138,3 @@ class Selection:
         lists = Retriever(there(X), Y, score=self.score, backend="auto").top(LOOKED_AT).indices
         sources, rows = np.unique(self.kept[:, 0], return_index=True)
         return float(rank_in_lists(sources, lists[rows], self.kept).mean())
-
-
-def chosen(history: Sequence[Mapping[str, Any]], select: str) -> int:
-    """The place of the row that `select` picks; of equals the first.
-
-    >>> rows = [{"semantic": 0.1, "structural": 0.2}, {"semantic": 0.3, "structural": 0.4}]
-    >>> chosen(rows, "semantic"), chosen(rows, "structural"), chosen(rows, "last")
-    (1, 0, 1)
-    """
-    if select == "last":
-        return len(history) - 1
-    values = np.array([row[select] for row in history], dtype=np.float64)
-    # An epoch that broke down is never chosen.
-    values = np.where(np.isfinite(values), values, np.inf if select == "structural" else -np.inf)
-    return int(np.argmin(values) if select == "structural" else np.argmax(values))

@@ -20,9 +20,10 @@ import numpy.typing as npt
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import Aligner, Problem, method
 from isoglot.aligners.closed_form.procrustes import procrustes
+from isoglot.aligners.epoch_choice import SELECT, chosen
 from isoglot.aligners.held_out import source_weights
 from isoglot.checkpoints import SavedState, Tensors
-from isoglot.criteria import semantic_criterion
+from isoglot.criteria import semantic_criterion, structural_criterion
 from isoglot.errors import ConfigError
 from isoglot.progress import Progress, silent
 from isoglot.retrieval import Retriever
@@ -59,6 +60,7 @@ class MuseSupervised(Aligner):
             senses counts as one word. The paper does not.
         neighbourhood: of CSLS.
         backend: of the search, see `isoglot.retrieval.Retriever`.
+        select: which round to keep: "semantic", "structural" or "last".
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(200, 8))
@@ -75,8 +77,14 @@ class MuseSupervised(Aligner):
     balanced: bool = True
     neighbourhood: int = 10
     backend: str = "auto"
+    select: str = "semantic"
 
-    limits: ClassVar[Limits] = {"frequent": "[1, inf)", "vocabulary": "[1, inf)", "neighbourhood": "[1, inf)"}
+    limits: ClassVar[Limits] = {
+        "frequent": "[1, inf)",
+        "vocabulary": "[1, inf)",
+        "neighbourhood": "[1, inf)",
+        "select": SELECT,
+    }
 
     def _fit(self, problem: Problem) -> Alignment:
         saved = problem.checkpoint.load()
@@ -93,6 +101,7 @@ class MuseSupervised(Aligner):
             frequent=self.frequent,
             vocabulary=self.vocabulary,
             seeds=(problem.pairs, weights * self.keep_seeds) if self.keep_seeds else None,
+            select=self.select,
             neighbourhood=self.neighbourhood,
             backend=self.backend,
             progress=problem.progress,
@@ -103,23 +112,26 @@ class MuseSupervised(Aligner):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Induced:
-    """What a map induces: mutual pairs of frequent words (p, 2), the semantic criterion, and which share of the
-    frequent source words choose a target that chooses them back."""
+    """What a map induces: mutual pairs of frequent words (p, 2), the semantic criterion, which share of the frequent
+    source words choose a target that chooses them back, and the structural criterion, if asked for."""
 
     pairs: IntVector
     criterion: float
     mutual: float
+    structural: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Refinement:
-    """Where a refinement stands: `round` maps are judged, `W` is the next one, `best` the best so far."""
+    """Where a refinement stands: `round` maps are judged, `W` is the next one, `best` the best so far by `select`, and
+    `criterion` the highest semantic one."""
 
     round: int
     W: FloatMatrix
     best: FloatMatrix
     criterion: float
     history: tuple[Mapping[str, Any], ...]
+    select: str = "semantic"
 
     @classmethod
     def start(cls, W: FloatMatrix) -> Self:
@@ -148,7 +160,7 @@ class Refinement:
     @property
     def info(self) -> dict[str, Any]:
         """What an Alignment tells about it. Round 0 is the map that the refinement started from."""
-        best = max(range(len(self.history)), key=lambda i: self.history[i]["semantic"])
+        best = chosen(self.history, self.select)
         kept = self.history[best]
         return {
             "best_round": best,
@@ -168,6 +180,7 @@ def refine(
     frequent: int = 15_000,
     vocabulary: int | None = None,
     seeds: tuple[IntVector, npt.NDArray[np.float64]] | None = None,
+    select: str = "semantic",
     score: str = "csls",
     neighbourhood: int = 10,
     backend: str = "auto",
@@ -179,7 +192,8 @@ def refine(
 
     `patience`: end before `rounds` are over, once so many rounds in a row have raised the best criterion by less than
     `GAIN`. `seeds`: pairs (p, 2) and weights (p,) that join every induced dictionary; their weights sum to their share
-    of it. `score` as in `induce`. `after` is called with each state. The map to use is `.best`.
+    of it. `select`: which round to keep, see `SELECT`. `score` as in `induce`. `after` is called with each state. The
+    map to use is `.best`.
 
     >>> import numpy as np
     >>> X = np.random.default_rng(0).normal(size=(300, 4)).astype(np.float32)
@@ -192,6 +206,7 @@ def refine(
             f"rounds ({rounds}) must not be negative, frequent ({frequent}) and vocabulary ({vocabulary}) at least 1"
         )
     state = start if isinstance(start, Refinement) else Refinement.start(start)
+    state = dataclasses.replace(state, select=select)
     X, Y = X[:vocabulary], Y[:vocabulary]
     progress("refining", state.round, rounds + 1)
     while state.round <= rounds and not (patience is not None and state.stalled(patience)):
@@ -200,6 +215,7 @@ def refine(
             Y,
             state.W,
             frequent=frequent,
+            structural=select == "structural",
             score=score,
             neighbourhood=neighbourhood,
             backend=backend,
@@ -251,6 +267,7 @@ def induce(
     *,
     frequent: int = 15_000,
     criterion_pairs: int = 10_000,
+    structural: bool = False,
     score: str = "csls",
     neighbourhood: int = 10,
     backend: str = "auto",
@@ -275,10 +292,12 @@ def induce(
         judged = Retriever(mapped, Y, score="euclidean", backend=backend, threads=threads).top(1)
     confident = np.argsort(-judged.scores[: len(best), 0], kind="stable")[:criterion_pairs]
     kept = mutual & (best < frequent)
+    A, B = mapped[confident], Y[judged.indices[confident, 0]]
     return Induced(
         np.stack([rows[kept], best[kept]], axis=1),
-        semantic_criterion(mapped[confident], Y[judged.indices[confident, 0]], score),
+        semantic_criterion(A, B, score),
         float(mutual.mean()),
+        structural_criterion(A, B, score) if structural else None,
     )
 
 
@@ -326,17 +345,19 @@ def _next_map(
 
 
 def _judged(state: Refinement, found: Induced, after: FloatMatrix) -> Refinement:
-    better = found.criterion > state.criterion
     facts = {
         "round": state.round,
         "semantic": found.criterion,
         "mutual": found.mutual,
         "pairs": len(found.pairs),
+        **({} if found.structural is None else {"structural": found.structural}),
     }
-    return Refinement(
-        state.round + 1,
-        after,
-        state.W if better else state.best,
-        found.criterion if better else state.criterion,
-        (*state.history, facts),
+    history = (*state.history, facts)
+    return dataclasses.replace(
+        state,
+        round=state.round + 1,
+        W=after,
+        best=state.W if chosen(history, state.select) == state.round else state.best,
+        criterion=max(found.criterion, state.criterion),
+        history=history,
     )

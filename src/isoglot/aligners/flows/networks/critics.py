@@ -6,6 +6,7 @@ bootstrapping a constraint on pairs that the map induced itself. The map is a fl
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,7 +18,7 @@ from torch import Tensor
 from isoglot.aligners.flows.networks.optimiser import Flat
 from isoglot.aligners.flows.networks.stacks import generator, tensor
 from isoglot.progress import Progress, silent
-from isoglot.spaces import FloatMatrix, IntVector
+from isoglot.spaces import FloatMatrix, IntVector, own_order
 from isoglot.threads import few_threads
 
 if TYPE_CHECKING:
@@ -32,10 +33,14 @@ ORTHOGONALITY = 0.01
 LARGEST_GRADIENT = 10.0
 #: Steps that the critics have to themselves before the map's first.
 CRITIC_START = 100
+#: Of the critics' Adam: momentum lets them and the map swing to and fro.
+CRITIC_BETAS = (0.0, 0.9)
 #: Weight of the penalty on critics' gradients, and the largest weight where critics are clipped instead.
 PENALTY, CLIP = 10.0, 0.01
 #: Pairs that a constraint looks at in a step.
 CONSTRAINT_BATCH = 1000
+#: Batches over which gradients are compared.
+BALANCE_BATCHES = 8
 #: Directions of the sliced distance, drawn anew at each step.
 DIRECTIONS = 16
 
@@ -78,7 +83,10 @@ class Matrix(torch.nn.Module):
 
 
 class Critics(torch.nn.Module):
-    """One network a side, from vectors to a score; both have the same shape."""
+    """One network a side, from vectors to a score; both have the same shape.
+
+    The directions are those in which the matrices stretch most, by power iteration.
+    """
 
     def __init__(self, dim: int, width: int, random: torch.Generator) -> None:
         super().__init__()
@@ -87,6 +95,19 @@ class Critics(torch.nn.Module):
                 for name, size in (("weight", (before, after)), ("bias", (after,))):
                     start = (torch.rand(size, generator=random) * 2 - 1) * before**-0.5
                     self.register_parameter(f"{side}_{name}{i}", torch.nn.Parameter(start))
+                self.register_buffer(f"{side}_direction{i}", torch.randn(after, generator=random))
+
+    def shrink(self) -> None:
+        """Divide matrices that stretch anything by more than one by what they do (Miyato et al. 2018)."""
+        with torch.no_grad():
+            for side in ("src", "tgt"):
+                for i in range(3):
+                    weight, direction = getattr(self, f"{side}_weight{i}"), getattr(self, f"{side}_direction{i}")
+                    there = weight @ direction
+                    back = weight.T @ (there / there.norm().clamp_min(1e-12))
+                    stretch = back.norm()
+                    direction.copy_(back / stretch.clamp_min(1e-12))
+                    weight.div_(stretch.clamp_min(1.0))
 
     def score(self, side: str, x: Tensor) -> Tensor:
         for i in range(3):
@@ -104,17 +125,19 @@ class Game:
 
     def __init__(self, module: Any, X: FloatMatrix, Y: FloatMatrix, rules: Adversarial, seed: tuple[int, ...]) -> None:
         self.module, self.rules, self.seed = module, rules, seed
-        self._X, self._Y = tensor(X[_own_order(X)]), tensor(Y[_own_order(Y)])
+        self._X, self._Y = tensor(X[own_order(X)]), tensor(Y[own_order(Y)])
         self._size = min(rules.batch, len(X), len(Y))
         self._scale = 1 / max(float(self._Y.std(dim=0, correction=0).square().mean().sqrt()), 1e-6)
         self.critics = Critics(X.shape[1], rules.critic, generator((*seed, 0)))
         self._map_optimiser = Flat(module, rules.rate, rules.optimiser, largest=LARGEST_GRADIENT)
-        self._critic_optimiser = Flat(self.critics, rules.critic_rate, "adam", largest=LARGEST_GRADIENT)
+        self._critic_optimiser = Flat(
+            self.critics, rules.critic_rate, "adam", largest=LARGEST_GRADIENT, betas=CRITIC_BETAS
+        )
 
     def epoch(
         self,
         number: int,
-        constraint: Callable[[], Tensor] | None = None,
+        constraint: Constraint | None = None,
         *,
         fall: tuple[float, float] = (1.0, 1.0),
         progress: Progress = silent,
@@ -128,7 +151,7 @@ class Game:
             return self._play(number, constraint, fall, progress)
 
     def _play(
-        self, number: int, constraint: Callable[[], Tensor] | None, fall: tuple[float, float], progress: Progress
+        self, number: int, constraint: Constraint | None, fall: tuple[float, float], progress: Progress
     ) -> dict[str, float]:
         rules, random = self.rules, np.random.default_rng([*self.seed, number + 1])
         steps = rules.steps
@@ -139,13 +162,18 @@ class Game:
                 # Critics that have learned nothing yet would send the map anywhere.
                 first = number == 0 and step == 0
                 skipped += self._train_critics(random, CRITIC_START if first else rules.critic_steps)
-            x, y = self._draw(random)
+            if constraint is not None and constraint.balanced and step == 0:
+                constraint.share = self._balance(random, constraint)
+            # A batch that holds as many rows as the constraint looks at serves both, which halves the work.
+            shared = constraint is not None and constraint.size <= self._size
+            x, y = constraint.draw() if constraint is not None and shared else self._draw(random)
             mapped, log_x = self.module.dual_there(x)
             unmapped, log_y = self.module.dual_back(y)
             gap = self._distance(random, mapped, y, unmapped, x)
             loss = gap - rules.weight * (log_x + log_y).mean()
             if constraint is not None:
-                loss = loss + constraint()
+                value = constraint.of(mapped, y, unmapped, x) if shared else constraint(self.module)
+                loss = loss + constraint.weight * constraint.share * value
             self._map_optimiser.rate = rules.rate * (fall[0] + (fall[1] - fall[0]) * step / steps)
             skipped += not self._map_optimiser.step(loss)
             if isinstance(self.module, Matrix):
@@ -155,6 +183,22 @@ class Game:
             if step % 20 == 19:
                 progress("density matching (steps)", step + 1, steps)
         return {"distance": distance, "likelihood": likelihood, "skipped_steps": skipped}
+
+    def _balance(self, random: np.random.Generator, constraint: Constraint) -> float:
+        """How many times longer the distance's gradient is than the constraint's, each the mean of some batches."""
+        weights = [one for one in self.module.parameters() if one.requires_grad]
+
+        def length(values: Tensor) -> float:
+            gradients = torch.autograd.grad(values, weights, allow_unused=True)
+            return math.sqrt(sum(float(one.square().sum()) for one in gradients if one is not None))
+
+        distance = constrained = torch.zeros(())
+        for _ in range(BALANCE_BATCHES):
+            x, y = self._draw(random)
+            mapped, unmapped = self.module.dual_there(x)[0], self.module.dual_back(y)[0]
+            distance = distance + self._distance(random, mapped, y, unmapped, x)
+            constrained = constrained + constraint(self.module)
+        return length(distance) / max(length(constrained), 1e-12)
 
     def _train_critics(self, random: np.random.Generator, steps: int) -> int:
         """How many of the steps were left out because they were not finite."""
@@ -170,6 +214,8 @@ class Game:
                 with torch.no_grad():
                     for weights in self.critics.parameters():
                         weights.clamp_(-CLIP, CLIP)
+            elif rules.lipschitz == "spectral":
+                self.critics.shrink()
         return skipped
 
     def _distance(self, random: np.random.Generator, mapped: Tensor, y: Tensor, unmapped: Tensor, x: Tensor) -> Tensor:
@@ -255,24 +301,35 @@ CONSTRAINTS: Mapping[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
-def dual_constraint(
-    name: str, module: TwoWay, problem: Problem, pairs: IntVector, *, weight: float, seed: tuple[int, ...]
-) -> Callable[[], Tensor]:
-    """The named constraint on induced pairs (p, 2), in both directions, on a fresh draw of them at each call."""
-    random = np.random.default_rng(seed)
-    pairs = pairs[_own_order(problem.X[pairs[:, 0]])]
-    A, B = tensor(problem.X[pairs[:, 0]]), tensor(problem.Y[pairs[:, 1]])
-    measure = CONSTRAINTS[name]
+class Constraint:
+    """The named constraint on induced pairs (p, 2), in both directions, on a fresh draw of them at each call.
 
-    def constraint() -> Tensor:
-        rows = torch.from_numpy(random.permutation(len(A))[:CONSTRAINT_BATCH])
-        x, y = A[rows], B[rows]
-        return weight * (measure(module.dual_there(x)[0], y) + measure(module.dual_back(y)[0], x))
+    `balanced`: see `Bootstrap`; `share` is then set anew by each epoch of a game.
+    """
 
-    return constraint
+    def __init__(
+        self, name: str, problem: Problem, pairs: IntVector, weight: float, balanced: bool, seed: tuple[int, ...]
+    ) -> None:
+        self._measure, self._random = CONSTRAINTS[name], np.random.default_rng(seed)
+        pairs = pairs[own_order(problem.X[pairs[:, 0]])]
+        self._x, self._y = tensor(problem.X[pairs[:, 0]]), tensor(problem.Y[pairs[:, 1]])
+        self.weight, self.balanced, self.share = weight, balanced, 1.0
 
+    @property
+    def size(self) -> int:
+        """How many pairs a draw has."""
+        return min(len(self._x), CONSTRAINT_BATCH)
 
-def _own_order(X: FloatMatrix) -> IntVector:
-    """What sorts the rows by their numbers: what is drawn must not depend on the order in which they came."""
-    order: IntVector = np.lexsort(X.T[::-1][-min(3, X.shape[1]) :])
-    return order
+    def draw(self) -> tuple[Tensor, Tensor]:
+        """Both sides of some pairs."""
+        rows = torch.from_numpy(self._random.permutation(len(self._x))[:CONSTRAINT_BATCH])
+        return self._x[rows], self._y[rows]
+
+    def of(self, mapped: Tensor, y: Tensor, unmapped: Tensor, x: Tensor) -> Tensor:
+        """The constraint on drawn pairs x and y, by itself, without its weight."""
+        return self._measure(mapped, y) + self._measure(unmapped, x)
+
+    def __call__(self, module: TwoWay) -> Tensor:
+        """The same on a fresh draw."""
+        x, y = self.draw()
+        return self.of(module.dual_there(x)[0], y, module.dual_back(y)[0], x)

@@ -20,11 +20,17 @@ class Flat:
     """The trained weights of a module in one vector, their gradients in another, and a rule to go down.
 
     From now on the weights of `module` are views into the vector. `kind`: "rmsprop" or "adam". `largest`: gradients
-    longer than this are shortened to it first, None for never.
+    longer than this are shortened to it first, None for never. `betas`: of Adam.
     """
 
     def __init__(
-        self, module: torch.nn.Module, rate: float, kind: str = "rmsprop", *, largest: float | None = None
+        self,
+        module: torch.nn.Module,
+        rate: float,
+        kind: str = "rmsprop",
+        *,
+        largest: float | None = None,
+        betas: tuple[float, float] = (0.9, 0.999),
     ) -> None:
         self.rate, self.largest = rate, largest
         parts = [weights for weights in module.parameters() if weights.requires_grad]
@@ -36,8 +42,11 @@ class Flat:
             part.data = self._weights.data[place:end].view_as(part)
             part.grad = self._gradient[place:end].view_as(part)
             place = end
-        rules: Mapping[str, Any] = {"rmsprop": torch.optim.RMSprop, "adam": torch.optim.Adam}
-        self._optimiser = rules[kind]([self._weights], **({"fused": True} if kind == "adam" else {}))
+        self._optimiser: torch.optim.Optimizer = (
+            torch.optim.Adam([self._weights], betas=betas, fused=True)
+            if kind == "adam"
+            else torch.optim.RMSprop([self._weights])
+        )
 
     def step(self, loss: torch.Tensor) -> bool:
         """Go down the gradient of `loss`. False, and nothing done, if one of both is not finite."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,9 @@ from torch import Tensor
 from isoglot.aligners.base import Problem
 from isoglot.aligners.flows.networks.optimiser import Flat
 from isoglot.aligners.flows.networks.stacks import tensor
-from isoglot.aligners.flows.selection import Selection
+from isoglot.aligners.flows.selection import PairTrained, Selection
 from isoglot.spaces import FloatMatrix
 from isoglot.threads import few_threads
-
-if TYPE_CHECKING:
-    from isoglot.aligners.flows.realnvp import PairTrained
 
 #: Rows that are mapped at a time.
 BLOCK = 8192
