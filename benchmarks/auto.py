@@ -23,7 +23,7 @@ from isoglot.pipelines import align_pair
 from isoglot.spaces import Space
 
 XLING = Path(__file__).resolve().parents[2] / "shared" / "data" / "lexicons" / "xling"
-FREQUENT = 20_000
+FREQUENT = 10_000
 
 
 def words_of(lexicon: Lexicon, words: Sequence[str], most: int | None = None) -> Lexicon:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from isoglot.aligners.alignment import Alignment
 from isoglot.aligners.base import Problem, method
-from isoglot.aligners.flows.network_alignment import NetworkAlignment
+from isoglot.aligners.flows.network_alignment import train_network
 from isoglot.aligners.flows.selection import PairTrained, Selection
 from isoglot.settings import Limits
 from isoglot.threads import import_torch
@@ -57,16 +57,10 @@ class FCNN(PairTrained):
     def _fit(self, problem: Problem) -> Alignment:
         import_torch("a network")
         from isoglot.aligners.flows.networks.plain_networks import Network
-        from isoglot.aligners.flows.networks.supervised import train_on_pairs
 
         selection = Selection(self, problem)
         d = problem.X.shape[1]
         largest = float(abs(problem.Y[selection.learn[:, 1]]).max(initial=0.0))
         reach = BEYOND * largest if largest > 1 else 1.0
         network = Network([d, self.hidden, self.hidden, d], self.seed, reach=reach)
-
-        def loss(x: Any, y: Any) -> Any:
-            return (network.there(x) - y).square().sum(dim=1).mean()
-
-        weights = train_on_pairs(self, network, loss, problem, selection, "training a network (epochs)")
-        return NetworkAlignment.learned(info=selection.info, weights=weights)
+        return train_network(self, network, problem, selection)

@@ -1,4 +1,4 @@
-"""`NetworkAlignment`: what plain networks learn. The source goes through the network."""
+"""`NetworkAlignment`: what plain networks learn, and how. The source goes through the network."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from isoglot.aligners.alignment import Alignment, Side, Tensors
+from isoglot.aligners.base import Problem
+from isoglot.aligners.flows.selection import PairTrained, Selection
 from isoglot.errors import ShapeError
 from isoglot.spaces import FloatMatrix
 
@@ -66,3 +68,14 @@ class NetworkAlignment(Alignment):
     @classmethod
     def _from_tensors(cls, tensors: Tensors, **common: Any) -> NetworkAlignment:
         return cls(**common, weights=dict(tensors))
+
+
+def train_network(aligner: PairTrained, network: Any, problem: Problem, selection: Selection) -> NetworkAlignment:
+    """The network whose mapped words come nearest to their translations, by the squared distance."""
+    from isoglot.aligners.flows.networks.supervised import train_on_pairs
+
+    def loss(x: Any, y: Any) -> Any:
+        return (network.there(x) - y).square().sum(dim=1).mean()
+
+    weights = train_on_pairs(aligner, network, loss, problem, selection, "training a network (epochs)")
+    return NetworkAlignment.learned(info=selection.info, weights=weights)
