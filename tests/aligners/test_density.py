@@ -9,6 +9,7 @@ import pytest
 
 from isoglot.aligners import FCNN, Alignment, RealNVP, ResidualNetwork
 from isoglot.aligners.base import Problem
+from isoglot.aligners.flows.realnvp import FAST
 from isoglot.aligners.flows.selection import Selection
 from isoglot.errors import ConfigError, ShapeError
 
@@ -347,6 +348,17 @@ def test_unknown_settings_are_config_errors_that_name_them(cls, wrong, said):
     X = np.random.default_rng(0).normal(size=(20, 4))
     with pytest.raises(ConfigError, match=said):
         cls(**wrong).fit(X, X, identical(20))
+
+
+def test_the_fast_preset_is_its_settings_and_leaves_changed_ones_alone():
+    X = np.random.default_rng(0).normal(size=(60, 6)).astype(np.float32)
+    small = {"hidden": 8, "epochs": 3, "select": "last"}
+    preset, spelt, paper = (
+        RealNVP(**{**how, **small}).fit(X, X[:, ::-1], identical(60)).transform(X)
+        for how in ({"preset": "fast"}, FAST, {})
+    )
+    assert np.array_equal(preset, spelt)
+    assert not np.allclose(preset, paper, atol=1e-4)
 
 
 def test_an_unknown_start_is_refused():
