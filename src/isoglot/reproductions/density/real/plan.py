@@ -197,13 +197,14 @@ class RealPlan:
             raise ConfigError("looked takes numbers of epochs of at least 1")
 
     def jobs(self, languages: list[str]) -> Iterator[Job]:
-        """Language by language, all rows and then the curves. Rows of few epochs are points of the curves."""
+        """All rows language by language, then the curves. Rows of few epochs are points of the curves."""
         for language in languages:
             for row in TABLE:
                 if row.few and row.method:
                     yield Job(language, row.name.partition(" (")[0], self.few)
                 elif not row.few:
                     yield Job(language, row.name)
+        for language in languages:
             for name in CURVES:
                 for epochs in sorted({*self.looked} - {self.few}):
                     yield Job(language, name, epochs)

@@ -13,11 +13,11 @@ import numpy as np
 
 from isoglot.aligners import aligner
 from isoglot.encoders import Encoder
-from isoglot.errors import IsoglotError
+from isoglot.errors import MissingExtraError, OfflineError
 from isoglot.progress import Progress, silent
 from isoglot.reproductions.density.real.joint_align import joint_align_encoder
 from isoglot.reproductions.density.real.material import Material, Trials, linked_lines, parallel_lines
-from isoglot.reproductions.density.real.plan import JOINT_ALIGN, ROWS, Job, RealPlan
+from isoglot.reproductions.density.real.plan import INFOXLM, JOINT_ALIGN, ROWS, Job, RealPlan
 from isoglot.reproductions.density.real.scoring import Score, as_they_come, map_of, task_scores, words_found
 from isoglot.reproductions.rows import encoder_key, slug, text_key
 from isoglot.resumable import kept, run_key
@@ -72,42 +72,44 @@ def run_real(
     taught = functools.partial(
         joint_align_encoder, encoder, texts, plan, output / "joint-align", seed=seed, progress=progress
     )
-    for language in languages:
-        lines = functools.cache(
-            lambda text=texts[language]: linked_lines(text, plan.sentences, plan.held_out, progress)
-        )
+    lines = functools.cache(lambda lang: linked_lines(texts[lang], plan.sentences, plan.held_out, progress))
+
+    @functools.cache
+    def material(language: str, name: str) -> Material:
         test = trials.get(language, Trials())
+        names = (language, "en")
+        return Material(
+            opened(name), lines(language), test, plan.points, languages=names, seed=seed, progress=progress
+        )
 
-        @functools.cache
-        def material(name: str, language: str = language, lines: Any = lines, test: Trials = test) -> Material:
-            names = (language, "en")
-            return Material(
-                opened(name), lines(), test, plan.points, languages=names, seed=seed, progress=progress
-            )
-
-        shown = run_key(encoder_key(encoder), layer, seed, text_key(texts[language]), _trials_key(test))
-        for job in (one for one in jobs if one.language == language):
-            own = overrides.get(ROWS[job.row].method, {})
-            settings = {**plan.settings(job), **own}
-            sizes = (plan.sentences, plan.points, plan.held_out, plan.cbli, plan.joint_align)
-            key = run_key("real", shown, dataclasses.asdict(job), settings, sizes, infoxlm)
-            make = functools.partial(_run, job, plan, encoder, infoxlm, settings, material, taught, seed, progress)
-            place = output / "runs" / f"{slug(job.slug)}.json"
-            progress("alignments (jobs)", len(done), len(jobs))
-            found = _missing(job, plan, infoxlm)
-            done.append(found if found is not None else kept(place, key, Outcome, make))
+    shown = {
+        lang: run_key(encoder_key(encoder), layer, seed, text_key(texts[lang]), _trials_key(trials.get(lang, Trials())))
+        for lang in languages
+    }
+    for job in jobs:
+        settings = {**plan.settings(job), **overrides.get(ROWS[job.row].method, {})}
+        sizes = (plan.sentences, plan.points, plan.held_out, plan.cbli, plan.joint_align)
+        key = run_key("real", shown[job.language], dataclasses.asdict(job), settings, sizes, infoxlm)
+        bring_material = functools.partial(material, job.language)
+        make = functools.partial(_run, job, plan, encoder, infoxlm, settings, bring_material, taught, seed, progress)
+        place = output / "runs" / f"{slug(job.slug)}.json"
+        progress("alignments (jobs)", len(done), len(jobs))
+        reason = _left_out(job, plan, infoxlm)
+        try:
+            done.append(Outcome(job, missing=reason) if reason else kept(place, key, Outcome, make))
+        except (MissingExtraError, OfflineError) as error:
+            done.append(Outcome(job, missing=str(error)))
     progress("alignments (jobs)", len(done), len(jobs))
     return done
 
 
-def _missing(job: Job, plan: RealPlan, infoxlm: str | None) -> Outcome | None:
-    """A row that has nothing to run, with the reason."""
-    row = ROWS[job.row]
-    if not row.encoder:
-        return None
-    if row.name == JOINT_ALIGN:
-        return None if plan.joint_align else Outcome(job, missing="no lines to fine-tune on (joint_align)")
-    return None if infoxlm else Outcome(job, missing="no encoder was named (--infoxlm)")
+def _left_out(job: Job, plan: RealPlan, infoxlm: str | None) -> str:
+    """Why a row has nothing to run; nothing where it has."""
+    if job.row == JOINT_ALIGN and not plan.joint_align:
+        return "no lines to fine-tune the encoder on are asked for (joint_align)"
+    if job.row == INFOXLM and infoxlm is None:
+        return "no such encoder was named (--infoxlm)"
+    return ""
 
 
 def _run(
@@ -124,29 +126,26 @@ def _run(
     row = ROWS[job.row]
     began = time.perf_counter()
     there, facts, criteria = as_they_come, {}, {}
-    try:
-        if row.encoder:
-            found = material(taught() if row.name == JOINT_ALIGN else str(infoxlm))
+    if row.encoder:
+        found = material(taught() if row.name == JOINT_ALIGN else str(infoxlm))
+    else:
+        found = material(encoder)
+    if row.method:
+        X, Y = found.learned_from
+        method = aligner(row.method, **{"seed": seed, **settings})
+        began = time.perf_counter()
+        if method.method.supervision == "unsupervised":
+            # Nothing may be told by the order of rows.
+            Y = Y[np.random.default_rng([seed, 5]).permutation(len(Y))]
+            alignment = method.fit(X, Y, progress=progress)
         else:
-            found = material(encoder)
-        if row.method:
-            X, Y = found.learned_from
-            method = aligner(row.method, **{"seed": seed, **settings})
-            began = time.perf_counter()
-            if method.method.supervision == "unsupervised":
-                # Nothing may be told by the order of rows.
-                Y = Y[np.random.default_rng([seed, 5]).permutation(len(Y))]
-                alignment = method.fit(X, Y, progress=progress)
-            else:
-                alignment = method.fit(X, Y, np.stack([np.arange(len(X))] * 2, axis=1), progress=progress)
-            there = map_of(alignment)
-            facts = {name: alignment.info[name] for name in _FACTS if name in alignment.info} | {"points": len(X)}
-            criteria = {name: float(alignment.info[name]) for name in _CRITERIA if name in alignment.info}
-        seconds = time.perf_counter() - began
-        scores = task_scores(there, found, plan.cbli, progress=progress)
-        validation = words_found(there, found.validation, plan.cbli).value
-    except IsoglotError as error:
-        return Outcome(job, missing=str(error))
+            alignment = method.fit(X, Y, np.stack([np.arange(len(X))] * 2, axis=1), progress=progress)
+        there = map_of(alignment)
+        facts = {name: alignment.info[name] for name in _FACTS if name in alignment.info} | {"points": len(X)}
+        criteria = {name: float(alignment.info[name]) for name in _CRITERIA if name in alignment.info}
+    seconds = time.perf_counter() - began
+    scores = task_scores(there, found, plan.cbli, progress=progress)
+    validation = words_found(there, found.validation, plan.cbli).value
     return Outcome(job, scores, validation, criteria, facts, round(seconds, 1))
 
 
