@@ -56,9 +56,7 @@ def _bootstrapped(of: str, constraint: str) -> dict[str, Any]:
 
 TABLE = (
     TableRow("Original", "as it comes", "", {}, (27.23, 49.35, 50.9, 61.54), (26.42, 63.40, 48.58, 59.77)),
-    TableRow(
-        "Rotation", _SUPERVISED, "procrustes", {}, (38.73, 55.28, 58.45, 62.83), (34.67, 68.60, 53.67, 60.85)
-    ),
+    TableRow("Rotation", _SUPERVISED, "procrustes", {}, (38.73, 55.28, 58.45, 62.83), (34.67, 68.60, 53.67, 60.85)),
     TableRow("FCNN", _SUPERVISED, "fcnn", {}, (42.72, 61.18, 55.30, 61.50), (36.67, 80.20, 50.88, 59.87)),
     TableRow(
         "FCNN (5 epochs)", _SUPERVISED, "fcnn", {}, (38.40, 58.97, 54.02, 61.02), (33.50, 77.98, 50.48, 59.50), True
@@ -245,9 +243,7 @@ SECONDS_FCNN, SECONDS_REALNVP, SECONDS_STEP, SECONDS_PERMUTATION = 1.0, 3.0, 0.2
 SECONDS_MUSE, SECONDS_VECMAP, SECONDS_TASKS, SENTENCES_A_SECOND = 60.0, 20.0, 5.0, 200.0
 
 FULL = RealPlan()
-QUICK = RealPlan(
-    sentences=300, points=500, held_out=100, cbli=500, epochs=2, few=1, looked=(1, 2), rounds=1, steps=5
-)
+QUICK = RealPlan(sentences=300, points=500, held_out=100, cbli=500, epochs=2, few=1, looked=(1, 2), rounds=1, steps=5)
 
 
 @dataclasses.dataclass(frozen=True)

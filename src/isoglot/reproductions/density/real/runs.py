@@ -78,9 +78,7 @@ def run_real(
     def material(language: str, name: str) -> Material:
         test = trials.get(language, Trials())
         names = (language, "en")
-        return Material(
-            opened(name), lines(language), test, plan.points, languages=names, seed=seed, progress=progress
-        )
+        return Material(opened(name), lines(language), test, plan.points, languages=names, seed=seed, progress=progress)
 
     shown = {
         lang: run_key(encoder_key(encoder), layer, seed, text_key(texts[lang]), _trials_key(trials.get(lang, Trials())))
