@@ -65,10 +65,10 @@ def density(
     Finished alignments are kept in the output folder: a killed grid resumes where it was. A run is one simulated pair
     of languages of each kind: 10 of them, 2 with --quick.
 
-    Settings for --set, lists separated by commas: reading=groups (or affine, smooth: how languages differ), bound=0
-    (degrees that the shared rotation may have; 0: any rotation or reflection), t=1,5 (degrees of isomorphism),
-    k=5,10,...,100 (occurrences of a word), eps=0,0.2,...,5 (distances of the test), epochs=100 (of training with pairs),
-    matching=8 (epochs of training without pairs), steps=50 (of such an epoch), rounds=10 (of bootstrapping).
+    Settings for --set, lists separated by commas: t=1,5 (degrees of isomorphism), k=5,10,...,100 (occurrences of a
+    word), eps=0,0.2,...,5 (distances of the test), epochs=100 (of training with pairs), matching=8 (epochs of training
+    without pairs), steps=50 (of such an epoch), rounds=10 (of bootstrapping), reading=groups (or affine, smooth: how
+    languages differ), bound=0 (degrees that their shared rotation may have; 0: any rotation or reflection).
 
     With --real words of the catalogue's parallel text teach, and others of it are CBLI's test; --tatoeba, --wmt and
     --gold-links bring the other three tasks. Settings are then sentences=20000 (lines of each language), points=20000
