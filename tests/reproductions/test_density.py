@@ -151,7 +151,7 @@ def test_falling_with_the_distance_is_judged_run_by_run():
 
     assert len(claim(0.1, 0.0).differences) == 2  # in the first run nothing varies with k
     assert claim(0.1, 0.0).differences[0] > 0
-    assert claim(0.0, 0.05).verdict == "contradicted"
+    assert claim(-0.1, 0.01).verdict == "contradicted"
 
 
 def test_a_grid_simulates_its_reading_and_keeps_runs_apart(tmp_path):

@@ -131,7 +131,7 @@ def rows_of(plan: RealPlan, outcomes: Sequence[Outcome]) -> dict[str, dict[str, 
 
 def compared(by_row: Mapping[str, Mapping[str, Outcome]], a: str, b: str, task: str) -> Difference | None:
     """The paired test over all items of the languages that both rows and the task have."""
-    from scipy.stats import ttest_1samp
+    from scipy.stats import t
 
     gaps = [
         np.subtract(by_row[a][lang].scores[task].items, by_row[b][lang].scores[task].items)
@@ -144,9 +144,10 @@ def compared(by_row: Mapping[str, Mapping[str, Outcome]], a: str, b: str, task: 
     interval = run_interval(joined.tolist())
     if interval is None:
         return None
-    # Items that are all alike: no difference, and no variance to test it by.
-    p_value = float(ttest_1samp(joined, 0.0).pvalue) if joined.std() > 0 else float(joined.mean() == 0)
-    return Difference(a, b, task, float(joined.mean()), interval, p_value, len(joined))
+    mean, error = float(joined.mean()), float(joined.std(ddof=1)) / len(joined) ** 0.5
+    # Items that all differ alike have no variance to test by: there is a difference, or there is none.
+    p_value = 2 * float(t.sf(abs(mean) / error, len(joined) - 1)) if error > 1e-12 else float(abs(mean) < 1e-12)
+    return Difference(a, b, task, mean, interval, p_value, len(joined))
 
 
 def cells(by_row: Mapping[str, Mapping[str, Outcome]], a: str, b: str) -> tuple[float, ...]:
