@@ -62,7 +62,9 @@ def run_real_part(
     plan = dataclasses.replace(QUICK if quick else FULL, **own)
     name = encoder or (QUICK_ENCODER if quick else ENCODER)
     chosen = split_commas(languages or (QUICK_LANGUAGES if quick else LANGUAGES))
-    cost = RealCost(len(list(plan.jobs(chosen))), len(chosen), plan.minutes(chosen))
+    trials = _trials(chosen, tatoeba, wmt, _gold_sets(gold_links, base))
+    tested = sum(trial.sentences for trial in trials.values())
+    cost = RealCost(len(list(plan.jobs(chosen))), len(chosen), plan.minutes(chosen, tested))
     if dry_run:
         print_cost(cost, json=json)
         return
@@ -74,7 +76,6 @@ def run_real_part(
     if plan.joint_align:
         require("training", "Joint-Align")
     claim(output)
-    trials = _trials(chosen, tatoeba, wmt, _gold_sets(gold_links, base))
     with progress_bars() as progress:
         outcomes = run_real(
             plan,

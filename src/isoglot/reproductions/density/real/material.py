@@ -42,6 +42,12 @@ class Trials:
     judged: Sequence[WmtSegment] | None = None
     gold: GoldLinks | None = None
 
+    @property
+    def sentences(self) -> int:
+        """Of both sides."""
+        gold = 0 if self.gold is None else len(self.gold.src)
+        return 2 * (len(self.tatoeba or ()) + len(self.judged or ()) + gold)
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Lines:

@@ -220,27 +220,31 @@ class RealPlan:
             settings |= {"rounds": self.rounds, "points": self.points}
         return settings
 
-    def minutes(self, languages: list[str]) -> float:
-        """About how long all alignments take on one core, at 512 dimensions and the methods' default sizes."""
+    def minutes(self, languages: list[str], tested: int = 0) -> float:
+        """About how long all of it takes on one core, at 512 dimensions and the methods' default sizes; `tested`:
+        sentences of the other three tasks."""
         share = self.points / 1000
-        seconds = 0.0
+        look = SECONDS_LOOK + self.cbli / PAIRS_A_SECOND + tested / len(languages) / TESTED_A_SECOND
+        encoded = 2 * len(languages) * (self.sentences + 2 * self.held_out) + tested
+        seconds = encoded / SENTENCES_A_SECOND
         for job in self.jobs(languages):
             method, settings = ROWS[job.row].method, self.settings(job)
-            seconds += SECONDS_TASKS + {
+            seconds += look + {
                 "fcnn": SECONDS_FCNN * share * settings.get("epochs", 0),
                 "realnvp": SECONDS_REALNVP * share * settings.get("epochs", 0),
                 "gan-realnvp": SECONDS_STEP * self.steps * settings.get("epochs", 0),
                 "bootstrap": self.rounds * (SECONDS_STEP * self.steps + SECONDS_PERMUTATION * share**2),
-                "muse": SECONDS_MUSE,
+                "muse": SECONDS_MUSE * share,
                 "vecmap-unsupervised": SECONDS_VECMAP * share,
             }.get(method, 0.0)
-        return (seconds + len(languages) * 2 * (self.sentences + 5000) / SENTENCES_A_SECOND) / 60
+        return seconds / 60
 
 
 #: Of one core: an epoch of 1,000 pairs, a step without pairs, a permutation of 1,000 points, a game and a search of
-#: 1,000 points, one look at all tasks; and sentences that an encoder takes.
+#: 1,000 points, a look at the tasks beside CBLI's pairs and the others' sentences; and sentences that an encoder takes.
 SECONDS_FCNN, SECONDS_REALNVP, SECONDS_STEP, SECONDS_PERMUTATION = 1.0, 3.0, 0.2, 1.0
-SECONDS_MUSE, SECONDS_VECMAP, SECONDS_TASKS, SENTENCES_A_SECOND = 60.0, 20.0, 5.0, 200.0
+SECONDS_MUSE, SECONDS_VECMAP, SECONDS_LOOK = 30.0, 20.0, 0.5
+PAIRS_A_SECOND, TESTED_A_SECOND, SENTENCES_A_SECOND = 2000.0, 1000.0, 200.0
 
 FULL = RealPlan()
 QUICK = RealPlan(sentences=300, points=500, held_out=100, cbli=500, epochs=2, few=1, looked=(1, 2), rounds=1, steps=5)
