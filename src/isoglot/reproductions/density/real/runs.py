@@ -104,9 +104,9 @@ def run_real(
 def _left_out(job: Job, plan: RealPlan, infoxlm: str | None) -> str:
     """Why a row has nothing to run; nothing where it has."""
     if job.row == JOINT_ALIGN and not plan.joint_align:
-        return "no lines to fine-tune the encoder on are asked for (joint_align)"
+        return "no lines to fine-tune the encoder on are asked for (`joint_align`)"
     if job.row == INFOXLM and infoxlm is None:
-        return "no such encoder was named (--infoxlm)"
+        return "no such encoder was named (`infoxlm`)"
     return ""
 
 
