@@ -29,7 +29,7 @@ class Outcome:
     """What a job came to.
 
     scores: by task. validation: P@1 of CBLI on other lines. criteria: of the map that was kept, "semantic" and
-    "structural", where the method has them. missing: why there is nothing.
+    "structural", where the method has them. seconds: of the fit. missing: why there is nothing.
     """
 
     job: Job
@@ -122,7 +122,7 @@ def _run(
     progress: Progress,
 ) -> Outcome:
     row = ROWS[job.row]
-    began = time.perf_counter()
+    seconds = 0.0
     there, facts, criteria = as_they_come, {}, {}
     if row.encoder:
         found = material(taught() if row.name == JOINT_ALIGN else str(infoxlm))
@@ -139,9 +139,9 @@ def _run(
         else:
             alignment = method.fit(X, Y, np.stack([np.arange(len(X))] * 2, axis=1), progress=progress)
         there = map_of(alignment)
+        seconds = time.perf_counter() - began
         facts = {name: alignment.info[name] for name in _FACTS if name in alignment.info} | {"points": len(X)}
         criteria = {name: float(alignment.info[name]) for name in _CRITERIA if name in alignment.info}
-    seconds = time.perf_counter() - began
     scores = task_scores(there, found, plan.cbli, progress=progress)
     validation = words_found(there, found.validation, plan.cbli).value
     return Outcome(job, scores, validation, criteria, facts, round(seconds, 1))
