@@ -144,7 +144,8 @@ def _gold_sets(folder: Path | None, base: int | None) -> dict[str, tuple[Paralle
     for path in sorted(folder.glob("*.src-tgt")):
         text = ParallelText.load_joined(path, path.stem[:2], path.stem[-2:])
         links = read_links(path.with_suffix(".gold"), base=base)
-        check_links(links, *([len(line.split()) for line in side] for side in (text.src, text.tgt)), path.stem)
+        src, tgt = ([len(line.split()) for line in side] for side in (text.src, text.tgt))
+        check_links(links, src, tgt, path.stem)
         found[path.stem] = text, links
     if not found:
         raise InputError("no file NAME.src-tgt here", where=str(folder), remedy="name a folder of texts and gold links")

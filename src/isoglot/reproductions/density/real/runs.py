@@ -18,7 +18,7 @@ from isoglot.progress import Progress, silent
 from isoglot.reproductions.density.real.joint_align import joint_align_encoder
 from isoglot.reproductions.density.real.material import Material, Trials, linked_lines, parallel_lines
 from isoglot.reproductions.density.real.plan import INFOXLM, JOINT_ALIGN, ROWS, Job, RealPlan
-from isoglot.reproductions.density.real.scoring import Score, as_they_come, map_of, task_scores, words_found
+from isoglot.reproductions.density.real.scoring import Map, Score, as_they_come, map_of, task_scores, words_found
 from isoglot.reproductions.rows import encoder_key, slug, text_key
 from isoglot.resumable import kept, run_key
 from isoglot.text import ParallelText
@@ -123,7 +123,9 @@ def _run(
 ) -> Outcome:
     row = ROWS[job.row]
     seconds = 0.0
-    there, facts, criteria = as_they_come, {}, {}
+    there: Map = as_they_come
+    facts: dict[str, Any] = {}
+    criteria: dict[str, float] = {}
     if row.encoder:
         found = material(taught() if row.name == JOINT_ALIGN else str(infoxlm))
     else:

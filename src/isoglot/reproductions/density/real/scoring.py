@@ -47,29 +47,26 @@ def task_scores(
     there: Map, material: Material, pairs: int, *, bootstrap: int = 1000, progress: Progress = silent
 ) -> Mapping[str, Score]:
     """By task, those that the language has data for."""
-    repeats = {"bootstrap": bootstrap}
-    scores = {"CBLI": Score.of(words_found(there, material.cbli, pairs, **repeats))}
+    scores = {"CBLI": Score.of(words_found(there, material.cbli, pairs, bootstrap=bootstrap))}
     if material.tatoeba is not None:
         X, Y = (sentence_means(words, _mapped(words, there, i).vectors) for i, words in enumerate(material.tatoeba))
         # The paper goes from the language to English.
-        scores["Tatoeba"] = Score.of(tatoeba(X, Y, **repeats).find("P@1 src->tgt"))
+        scores["Tatoeba"] = Score.of(tatoeba(X, Y, bootstrap=bootstrap).find("P@1 src->tgt"))
     if material.judged is not None and material.trials.judged is not None:
         sides = [list(_mapped(words, there, i)) for i, words in enumerate(material.judged)]
         work = word_mover_scores(sides[0], sides[1], progress=progress)
-        scores["RFEval"] = Score.of(rfeval(work, [one.human for one in material.trials.judged], **repeats)[0])
+        scores["RFEval"] = Score.of(rfeval(work, [one.human for one in material.trials.judged], bootstrap=bootstrap)[0])
     if material.gold is not None and material.trials.gold is not None:
         src, tgt = (_mapped(words, there, i) for i, words in enumerate(material.gold))
         links = link_words(src, tgt, LINKED_WITH, progress=progress)
-        scores["Align"] = Score.of(word_alignment(links, material.trials.gold.links, **repeats)[0])
+        scores["Align"] = Score.of(word_alignment(links, material.trials.gold.links, bootstrap=bootstrap)[0])
     return scores
 
 
 def words_found(there: Map, found: ContextualPairs, pairs: int, *, bootstrap: int = 0) -> Result:
     """CBLI's P@1: the nearest occurrence is of the right word."""
-    src, tgt = (
-        dataclasses.replace(space, vectors=there(space.vectors, side))
-        for space, side in ((found.src, "src"), (found.tgt, "tgt"))
-    )
+    src = dataclasses.replace(found.src, vectors=there(found.src.vectors, "src"))
+    tgt = dataclasses.replace(found.tgt, vectors=there(found.tgt.vectors, "tgt"))
     return cbli(src, tgt, found.pairs, score=CBLI_SCORE, ks=(1,), limit=pairs, bootstrap=bootstrap)[0]
 
 
