@@ -247,7 +247,7 @@ SECONDS_MUSE, SECONDS_VECMAP, SECONDS_LOOK = 30.0, 20.0, 0.5
 PAIRS_A_SECOND, TESTED_A_SECOND, SENTENCES_A_SECOND = 2000.0, 1000.0, 200.0
 
 FULL = RealPlan()
-QUICK = RealPlan(sentences=300, points=500, held_out=100, cbli=500, epochs=2, few=1, looked=(1, 2), rounds=1, steps=5)
+QUICK = RealPlan(sentences=200, points=400, held_out=100, cbli=500, epochs=2, few=1, looked=(1, 2), rounds=1, steps=5)
 
 
 @dataclasses.dataclass(frozen=True)
