@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.spatial.distance import pdist
 
 from isoglot.errors import ConfigError
-from isoglot.simulate import simulate_occurrences
+from isoglot.simulate import READINGS, simulate_occurrences
 
 SPLITS = ("train", "validation", "test")
 
@@ -83,6 +83,55 @@ def test_eps_moves_validation_and_test_but_not_train():
             np.testing.assert_allclose(cloud.std(axis=0), 1, atol=0.08)
 
 
+def test_the_affine_reading_is_one_rigid_map_with_a_shift():
+    lengths = []
+    for t in (1, 3, 5):
+        pair = simulate_occurrences(k=10, t=t, words=8, seed=4, reading="affine")
+        X, Y, _ = moved(pair.train)
+        turn, error = best_rigid(X, Y)
+        assert error < 1e-4
+        lengths.append(np.linalg.norm(Y.mean(axis=0) - X.mean(axis=0) @ turn))
+    np.testing.assert_allclose(lengths, [0, 1, 2], atol=1e-4)
+
+
+def test_the_smooth_reading_bends_without_folding():
+    pair = simulate_occurrences(k=200, t=5, words=8, seed=4, reading="smooth")
+    X, Y, _ = moved(pair.train)
+    assert best_rigid(X, Y)[1] > 0.2, "no rigid map may explain it"
+    # Invertible: the sign of the Jacobian's determinant is that of the rotation everywhere, far outside too.
+    points = np.random.default_rng(0).uniform(-15, 15, (2000, 2))
+    step, none = 1e-2, np.zeros(2000, dtype=int)
+    columns = [
+        (pair.move(points + shift, none).astype(float) - pair.move(points - shift, none)) / (2 * step)
+        for shift in np.eye(2) * step
+    ]
+    signs = np.sign(np.linalg.det(np.stack(columns, axis=1)))
+    assert set(signs.tolist()) == {round(np.linalg.det(pair.rotation))}
+    straight = simulate_occurrences(k=5, t=1, words=8, seed=4, reading="smooth")
+    assert best_rigid(*moved(straight.train)[:2])[1] < 1e-4
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_a_bound_keeps_the_rotation_small_and_unreflected(reading):
+    for seed in range(8):
+        rotation = simulate_occurrences(k=1, t=2, words=4, seed=seed, reading=reading, bound=30).rotation
+        assert np.linalg.det(rotation) == pytest.approx(1)
+        assert abs(np.degrees(np.arctan2(rotation[0, 1], rotation[0, 0]))) <= 30
+
+
+def test_what_is_written_says_how_to_make_it_again(tmp_path):
+    pair = simulate_occurrences(k=4, t=3, words=6, seed=1, reading="smooth", bound=45)
+    facts = pair.save(tmp_path / "out")
+    assert (facts["reading"], facts["bound"]) == ("smooth", 45)
+    X, Y, words = moved(pair.train)
+    waves = {name: np.array(value) for name, value in facts["waves"].items()}
+    X = X + np.sin(X @ waves["directions"] + waves["phases"]) @ waves["heights"]
+    group = np.array(facts["group"])[words]
+    centres, turns, shifts = (np.array(facts[name])[group] for name in ("centres", "turns", "shifts"))
+    expected = (np.einsum("nd,nde->ne", X - centres, turns) + centres + shifts) @ np.array(facts["rotation"])
+    np.testing.assert_allclose(expected, Y, atol=1e-5)
+
+
 def test_seeds_repeat_and_differ():
     first, again, other = (simulate_occurrences(k=5, seed=seed) for seed in (7, 7, 8))
     for name in SPLITS:
@@ -139,7 +188,14 @@ def test_the_target_comes_in_another_order():
         {"eps": float("inf")},
     ],
 )
-def test_bad_arguments_are_config_errors(wrong):
+def test_bad_sizes_are_config_errors(wrong):
     with pytest.raises(ConfigError, match="cannot simulate") as error:
         simulate_occurrences(**wrong)
     assert error.value.remedy
+
+
+def test_an_unknown_reading_and_an_impossible_bound_are_refused():
+    with pytest.raises(ConfigError, match="did you mean 'smooth'"):
+        simulate_occurrences(reading="smoth")
+    with pytest.raises(ConfigError, match="between 0 and 180"):
+        simulate_occurrences(bound=-1)

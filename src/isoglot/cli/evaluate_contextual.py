@@ -31,6 +31,7 @@ from isoglot.cli.options import (
     Score,
     Seed,
     Segmenters,
+    Settings,
 )
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def cbli(
         typer.Option("--alignment", "-a", metavar="DIR", help="A saved alignment to map both sides with first."),
     ] = None,
     method: OptionalMethod = None,
+    settings: Settings = None,
     score: Score = "csls",
     held_out: HeldOut = 10_000,
     per_item: PerItem = None,
@@ -115,7 +117,8 @@ def cbli(
 ) -> None:
     """Contextual lexicon induction: is the nearest word in context of the other language a translation?
 
-    At most --held-out pairs of words are drawn for the test. With --method the words of all other sentences teach.
+    At most --held-out pairs of words are drawn for the test. With --method the words of all other sentences teach;
+    settings for --set are those of the method (`isoglot methods NAME`).
 
     Examples:
 
@@ -123,6 +126,7 @@ def cbli(
       isoglot encoder extract de.txt en.txt -e encoder/use-multilingual -o pairs
       isoglot evaluate cbli pairs
       isoglot evaluate cbli pairs --method procrustes
+      isoglot evaluate cbli pairs --method realnvp --set epochs=5 batch=128
     """
     from isoglot.aligners import Alignment
     from isoglot.cli.console import progress_bars
@@ -133,13 +137,15 @@ def cbli(
 
     if alignment is not None and method is not None:
         raise ConfigError("--alignment and --method exclude each other", remedy="give one of them")
+    if settings and method is None:
+        raise ConfigError(f"--set {settings[0]} has no effect without --method", remedy="give --method too")
     if held_out == 0:
         raise ConfigError("--held-out 0 leaves nothing to test on", remedy="give a larger number")
     _check_per_item(per_item)
     known = None if alignment is None else Alignment.load(alignment)
     chosen = None
     if method is not None:
-        chosen = parse_aligner(method, [], seed=seed, normalise=None, match_dimensions=False)
+        chosen = parse_aligner(method, settings or [], seed=seed, normalise=None, match_dimensions=False)
     found = ContextualPairs.load(pairs)
     with progress_bars() as progress:
         if chosen is not None:

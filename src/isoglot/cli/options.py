@@ -172,9 +172,11 @@ Targets = Annotated[list[str] | None, _TO]
 _PIVOT = typer.Option("--pivot", metavar="LANG", help="Bring all languages into the space of this one.")
 Pivot = Annotated[str, _PIVOT]
 OptionalPivot = Annotated[str | None, _PIVOT]
-Languages = Annotated[
-    str, typer.Option("--languages", help="Languages (de,fr) or pairs of languages (de-en,fi-en), separated by commas.")
-]
+_LANGUAGES = typer.Option(
+    "--languages", help="Languages (de,fr) or pairs of languages (de-en,fi-en), separated by commas."
+)
+Languages = Annotated[str, _LANGUAGES]
+OptionalLanguages = Annotated[str | None, _LANGUAGES]
 Segmenters = Annotated[
     list[str] | None,
     typer.Option(

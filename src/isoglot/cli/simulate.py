@@ -17,6 +17,8 @@ class _Shape:
     t: int = 5
     k: int = 100
     eps: float = 0.0
+    reading: str = "groups"
+    bound: float = 0.0
 
 
 def simulate_languages(
@@ -34,13 +36,16 @@ def simulate_languages(
     --normalise none, as lengths mean something there.
 
     Settings for --set: t=5 (1: one orthogonal map; more: this many groups of words move differently), k=100
-    (occurrences of each word), eps=0 (how far validation and test are from training).
+    (occurrences of each word), eps=0 (how far validation and test are from training), reading=groups (how languages
+    differ; affine: one rotation and one shift; smooth: a warp), bound=0 (degrees that the shared rotation may have; 0:
+    any rotation or reflection).
 
     Examples:
 
     \b
       isoglot simulate -o cbli
       isoglot simulate --set t=5 k=30 eps=1 -o far
+      isoglot simulate --set reading=smooth bound=45 -o smooth
       isoglot simulate --set t=1 --dim 50 --words 200 -o easy
       isoglot align cbli/train.source.vec cbli/train.target.vec -l cbli/train.tsv --normalise none -o out
     """
@@ -51,7 +56,7 @@ def simulate_languages(
 
     shape = _Shape(**read_fields(context, _Shape, settings or [], "the simulation"))
     claim(output)
-    pair = simulate_occurrences(shape.k, shape.t, shape.eps, words=words, dim=dim, seed=seed)
+    pair = simulate_occurrences(**dataclasses.asdict(shape), words=words, dim=dim, seed=seed)
     facts = pair.save(output)
     if json:
         print_json(facts)

@@ -24,6 +24,7 @@ from isoglot.pipelines.contextual_pairs import (
     PAIRS_FOLDER as PAIRS_FOLDER,
     ContextualPairs as ContextualPairs,
     TokenisedPairs as TokenisedPairs,
+    extract_pairs as extract_pairs,
     extract_to as extract_to,
 )
 from isoglot.pipelines.demo import run_demo as run_demo

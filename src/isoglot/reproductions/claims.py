@@ -66,16 +66,16 @@ def claim_table(claims: Sequence[Claim]) -> Table:
     return ["the paper says", "here", "numbers"], [row[:-1] for row in rows]
 
 
-def difference_text(differences: Sequence[float]) -> str:
-    """Mean and 95% interval over runs.
+def difference_text(differences: Sequence[float], unit: str = "runs") -> str:
+    """Mean and 95% interval over runs, or over what else `unit` says.
 
     >>> difference_text([0.1, 0.2, 0.3]), difference_text([0.1])
     ('+0.200 (95% -0.048 to +0.448 over 3 runs)', '+0.100 (one run)')
     """
     interval = run_interval(differences)
     if interval is None:
-        return f"{fmean(differences):+.3f} (one run)"
-    return f"{fmean(differences):+.3f} (95% {interval[0]:+.3f} to {interval[1]:+.3f} over {len(differences)} runs)"
+        return f"{fmean(differences):+.3f} (one {unit[:-1]})"
+    return f"{fmean(differences):+.3f} (95% {interval[0]:+.3f} to {interval[1]:+.3f} over {len(differences)} {unit})"
 
 
 def run_interval(differences: Sequence[float]) -> tuple[float, float] | None:

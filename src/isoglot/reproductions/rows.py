@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 from isoglot.resumable import run_key
 from isoglot.tasks import Result
@@ -34,6 +36,13 @@ def figures_of(results: Iterable[Result]) -> dict[str, Figure]:
 def text_key(text: ParallelText) -> str:
     """Tells a text from others."""
     return run_key(text.src, text.tgt)
+
+
+def encoder_key(encoder: str) -> list[Any]:
+    """The encoder's name and, of a folder, its files: another model in the same folder is another encoder."""
+    folder = Path(encoder)
+    files = [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
+    return [encoder, sorted((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files)]
 
 
 def slug(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from isoglot.simulate.encoder import simulate_encoder as simulate_encoder
 from isoglot.simulate.occurrences import (
+    READINGS as READINGS,
     Occurrences as Occurrences,
     SimulatedOccurrences as SimulatedOccurrences,
     simulate_occurrences as simulate_occurrences,

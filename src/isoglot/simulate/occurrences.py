@@ -2,13 +2,20 @@
 
 A word is a Gaussian cloud, an occurrence of it a point of the cloud, and the target language is the source's points
 moved. The paper leaves open how languages that are not isomorphic are made ("we combine translation with rotation").
-Ours: the words are split into `t` groups of neighbours; all points share one rotation or reflection, and each group
-adds a small rotation around its own middle and a shift, both of which grow with t. t = 1 is one orthogonal map.
+`READINGS` are three ways to read that; t = 1 is one orthogonal map in all of them, and all grow with t.
+
+- "groups", the headline: the words are split into `t` groups of neighbours; all points share one rotation or
+  reflection, and each group adds a small rotation around its own middle and a shift.
+- "affine", the literal one: one rotation or reflection and one shift. No matrix can shift, so that a rotation without
+  centring loses, and an affine map gets everything.
+- "smooth": one rotation or reflection of points that long waves have moved. Invertible everywhere, so that a bent map
+  can get everything, and no matrix can.
 
 `TURN` and `SHIFT` were calibrated at t = 5, eps = 0, k = 100 so that a good non-linear map gets about .6: over ten
 seeds, nearest-neighbour regression of the training points gets .61, the best rotation .41. With half of both it is .66
 and .45, with twice the shift .56 and .33. Where groups meet, points of different groups lie on each other and move
-differently: no map of the points alone gets everything.
+differently: no map of the points alone gets everything. `AWAY` and `SWELL` were not calibrated: they are as large as a
+cloud at t = 5.
 """
 
 from __future__ import annotations
@@ -26,9 +33,16 @@ from isoglot.files import atomic_path
 from isoglot.lexicons import Lexicon
 from isoglot.simulate.pair import random_rotation
 from isoglot.spaces import FloatMatrix, IntVector, Space
+from isoglot.suggest import unknown
 
 #: Angle in radians, and length, that t adds to a group's own movement for every step above 1.
 TURN, SHIFT = 0.1, 0.2
+#: Length of the one shift of the reading "affine", and height of the waves of "smooth", for every step of t above 1.
+AWAY, SWELL = 0.5, 0.25
+#: Waves in each dimension, and the length of the shortest: in the plane the movement is invertible up to t = 7, as no
+#: slope of their sum reaches 1.
+WAVES, WAVELENGTH = 2, 14.0
+READINGS = ("groups", "affine", "smooth")
 #: Means of words lie between minus and plus this in every dimension.
 EXTENT = 5.0
 
@@ -56,11 +70,25 @@ class Occurrences:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Waves:
+    """A smooth movement: heights (w, d), directions (d, w) with the waves' frequencies, phases (w,)."""
+
+    heights: Matrix
+    directions: Matrix
+    phases: Matrix
+
+    def at(self, X: Matrix) -> Matrix:
+        """How far each point (n, d) is moved."""
+        return np.asarray(np.sin(X @ self.directions + self.phases) @ self.heights)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class SimulatedOccurrences:
     """The two languages: three splits, and the movement of each group.
 
     train is drawn around the words' means, validation and test around the means moved by eps in every dimension.
-    group: of each word. rotation (d, d): shared by all. turns (t, d, d), centres and shifts (t, d): of each group.
+    group: of each word. rotation (d, d): shared by all. turns (t, d, d), centres and shifts (t, d): of each group; in
+    the readings "affine" and "smooth" there is one. waves: of the reading "smooth", else none.
     """
 
     train: Occurrences
@@ -76,10 +104,15 @@ class SimulatedOccurrences:
     t: int
     eps: float
     seed: int
+    reading: str = "groups"
+    bound: float = 0.0
+    waves: Waves | None = None
 
     def move(self, points: npt.ArrayLike, words: npt.ArrayLike) -> FloatMatrix:
         """The true map: where occurrences (n, d) of these words (n,) are in the target language."""
         X = np.asarray(points, dtype=np.float64)
+        if self.waves is not None:
+            X = X + self.waves.at(X)
         group = self.group[np.asarray(words)]
         centre = self.centres[group]
         own = np.einsum("nd,nde->ne", X - centre, self.turns[group]) + centre + self.shifts[group]
@@ -108,19 +141,37 @@ class SimulatedOccurrences:
             split.src.save(folder / f"{name}.source.vec")
             split.tgt.save(folder / f"{name}.target.vec")
             split.lexicon.save(folder / f"{name}.tsv")
-        facts: dict[str, Any] = {name: getattr(self, name) for name in ("k", "t", "eps", "seed")}
+        facts: dict[str, Any] = {name: getattr(self, name) for name in ("k", "t", "eps", "seed", "reading", "bound")}
         for name in ("means", "group", "rotation", "turns", "centres", "shifts"):
             facts[name] = getattr(self, name).tolist()
-        facts["map"] = "target = ((x - centres[g]) @ turns[g] + centres[g] + shifts[g]) @ rotation, g = group[word]"
+        waved = ""
+        if self.waves is not None:
+            facts["waves"] = {name: getattr(self.waves, name).tolist() for name in ("heights", "directions", "phases")}
+            waved = "x moved by sin(x @ directions + phases) @ heights first; "
+        moved = "target = ((x - centres[g]) @ turns[g] + centres[g] + shifts[g]) @ rotation, g = group[word]"
+        facts["map"] = waved + moved
         with atomic_path(folder / "truth.json") as temporary:
             temporary.write_text(json.dumps(facts, indent=2) + "\n", "utf-8")
         return facts
 
 
 def simulate_occurrences(
-    k: int = 100, t: int = 5, eps: float = 0.0, *, words: int = 20, dim: int = 2, seed: int = 0
+    k: int = 100,
+    t: int = 5,
+    eps: float = 0.0,
+    *,
+    words: int = 20,
+    dim: int = 2,
+    seed: int = 0,
+    reading: str = "groups",
+    bound: float = 0.0,
 ) -> SimulatedOccurrences:
-    """`words` words with `k` occurrences each, `t` groups that move differently, tested `eps` away from the training.
+    """`words` words with `k` occurrences each in two languages that differ by `t`, tested `eps` away from the training.
+
+    Args:
+        reading: how languages differ, of `READINGS`.
+        bound: the shared rotation turns by at most so many degrees and never reflects; 0: any rotation or reflection.
+            A cloud of words can look like its mirror image, which nothing that learns without pairs can then tell.
 
     >>> pair = simulate_occurrences(k=5, t=1, words=4)
     >>> pair.train.src, len(pair.train.lexicon)
@@ -134,20 +185,29 @@ def simulate_occurrences(
             f"cannot simulate k={k}, t={t}, eps={eps}, {words} words in {dim} dimensions",
             remedy="k at least 1, t between 1 and the number of words, 2 dimensions or more",
         )
+    if reading not in READINGS:
+        raise unknown("reading", reading, READINGS, where="reading")
+    if not 0 <= bound <= 180:
+        raise ConfigError(f"must be degrees between 0 and 180, not {bound:g}", where="bound")
     random = np.random.default_rng(seed)
     means = random.uniform(-EXTENT, EXTENT, (words, dim))
     rotation = random_rotation(dim, random)  # or a reflection
-    group = _groups_of_neighbours(means, t, random)
-    centres = np.stack([means[group == i].mean(axis=0) for i in range(t)])
-    angles = random.uniform(-1, 1, t) * TURN * (t - 1)
-    directions = random.standard_normal((t, dim))
-    shifts = directions / np.linalg.norm(directions, axis=1, keepdims=True) * SHIFT * (t - 1)
+    if bound:
+        rotation = _small_turn(dim, float(random.uniform(-1, 1)) * np.deg2rad(bound), random)
+    groups = t if reading == "groups" else 1
+    group = _groups_of_neighbours(means, groups, random)
+    centres = np.stack([means[group == i].mean(axis=0) for i in range(groups)])
+    angles = random.uniform(-1, 1, groups) * TURN * (groups - 1)
+    directions = random.standard_normal((groups, dim))
+    length = {"groups": SHIFT, "affine": AWAY, "smooth": 0.0}[reading] * (t - 1)
+    shifts = directions / np.linalg.norm(directions, axis=1, keepdims=True) * length
     turns = np.stack([_small_turn(dim, angle, random) for angle in angles])
+    waves = _waves(dim, SWELL * (t - 1), random) if reading == "smooth" else None
     none = Occurrences(
         *(Space("", [], np.zeros((0, dim), np.float32)),) * 2, *(np.zeros(0, np.int64),) * 2, np.zeros((0, 2), int)
     )
     bare = SimulatedOccurrences(
-        none, none, none, means, group, rotation, turns, centres, shifts, k=k, t=t, eps=eps, seed=seed
+        none, none, none, means, group, rotation, turns, centres, shifts, k, t, eps, seed, reading, bound, waves
     )
     return dataclasses.replace(bare, train=bare.draw(0.0, 1), validation=bare.draw(eps, 2), test=bare.draw(eps, 3))
 
@@ -165,6 +225,16 @@ def _groups_of_neighbours(means: Matrix, t: int, random: np.random.Generator) ->
         if len(np.unique(group)) == t and spread < tightest:
             best, tightest = group, spread
     return np.asarray(best, dtype=np.int64)
+
+
+def _waves(dim: int, height: float, random: np.random.Generator) -> Waves:
+    """Long waves in random directions; the heights of all together are `height` in each dimension."""
+    number = WAVES * dim
+    directions = random.standard_normal((dim, number))
+    directions /= np.linalg.norm(directions, axis=0)
+    lengths = random.uniform(WAVELENGTH, 2 * WAVELENGTH, number)
+    heights = np.repeat(np.eye(dim), WAVES, axis=0) * height / WAVES
+    return Waves(heights, directions * (2 * np.pi / lengths), random.uniform(0, 2 * np.pi, number))
 
 
 def _small_turn(dim: int, angle: float, random: np.random.Generator) -> Matrix:

@@ -16,7 +16,7 @@ from isoglot.reproductions.density.pictures import (
     overlaps_section,
     suite_section,
 )
-from isoglot.reproductions.density.simulation import CURVES, SUITE, SUPERVISED, onto_target_side
+from isoglot.reproductions.density.simulation import CURVES, SUITE, SUPERVISED, Grid, onto_target_side
 from isoglot.simulate import simulate_occurrences
 
 #: Degrees of isomorphism that are drawn, and words of those pictures.
@@ -34,7 +34,7 @@ def write_density_page(path: str | Path, found: Findings) -> None:
         suite_section(found.bars, PAPER, found.place),
         curves_section(found.over_eps, found.over_k, found.correlations, grid.eps, sorted(grid.k)),
         overlaps_section(_overlaps(found)),
-        languages_section([_language(t) for t in DRAWN]),
+        languages_section([_language(grid, t) for t in DRAWN]),
     ]
     write_report(
         path,
@@ -43,6 +43,8 @@ def write_density_page(path: str | Path, found: Findings) -> None:
             f"Zhao & Eger 2022 run again: {shown} of {tested} claims shown, {grid.runs} simulated pairs of each kind",
             settings={
                 "pairs of languages of each kind": grid.runs,
+                "how languages differ": grid.reading,
+                "shared rotation": f"at most {grid.bound:g} degrees" if grid.bound else "any, or a reflection",
                 "occurrences k": ", ".join(map(str, sorted(grid.k))),
                 "distances eps": ", ".join(f"{eps:g}" for eps in grid.eps),
                 "training": f"{grid.epochs} epochs with pairs, {grid.matching} without, {grid.rounds} rounds",
@@ -54,14 +56,14 @@ def write_density_page(path: str | Path, found: Findings) -> None:
     )
 
 
-def _language(t: int) -> tuple[str, Any, Any]:
-    pair = simulate_occurrences(30, t, words=DRAWN_WORDS, seed=1)
+def _language(grid: Grid, t: int) -> tuple[str, Any, Any]:
+    pair = simulate_occurrences(30, t, words=DRAWN_WORDS, seed=1, reading=grid.reading, bound=grid.bound)
     return f"t = {t}", pair.train.src.vectors, pair.train.tgt.vectors
 
 
 def _overlaps(found: Findings) -> list[tuple[str, Any, Any]]:
     """The quick ones among the alignments, fitted again for the picture; and both ends for comparison."""
-    pair = simulate_occurrences(30, max(found.grid.t), seed=0)
+    pair = found.grid.pair(30, max(found.grid.t), 0)
     pictures = [("before", pair.test.src.vectors, pair.test.tgt.vectors)]
     for name in CURVES:
         settings = {**found.grid.settings(name), "seed": 0}

@@ -19,7 +19,7 @@ from isoglot.encoders import AlignedEncoder, Encoder, Level, WordVectors
 from isoglot.errors import MissingExtraError
 from isoglot.pipelines import align_and_test, align_encoder, judge_translations, search_sentences, tokenise
 from isoglot.progress import Progress, silent
-from isoglot.reproductions.rows import Figure, figures_of, slug, text_key
+from isoglot.reproductions.rows import Figure, encoder_key, figures_of, slug, text_key
 from isoglot.resumable import kept, run_key, timed
 from isoglot.strings import check_list
 from isoglot.tasks import read_wmt, word_alignment
@@ -146,7 +146,7 @@ def retrieval_table(
         for variant in variants:
             key = run_key(
                 "retrieval",
-                _identity(encoder),
+                encoder_key(encoder),
                 lang,
                 dataclasses.asdict(variant),
                 train,
@@ -192,7 +192,7 @@ def word_alignment_table(
         digest = run_key([[sorted(one.sure), sorted(one.possible)] for one in gold])
         for kind, method, find in finders:
             learned = text_key(taught) if kind == "aligned" and taught is not None else ""
-            key = run_key("words", _identity(encoder), layer, kind, method, seed, text_key(text), digest, learned)
+            key = run_key("words", encoder_key(encoder), layer, kind, method, seed, text_key(text), digest, learned)
             row = LinkRow(name, kind, method)
 
             def measured(row: LinkRow = row, find: Finder = find, gold: Sequence[WordLinks] = gold) -> LinkRow:
@@ -248,7 +248,7 @@ def evaluation_table(
 
         for remapped, ngram in itertools.product((False, True), (1, 2)):
             key = run_key(
-                "rfeval", _identity(encoder), layer, judged, ngram, remapped, method, lines, seed, text_key(text)
+                "rfeval", encoder_key(encoder), layer, judged, ngram, remapped, method, lines, seed, text_key(text)
             )
             place = output / "runs" / f"rfeval-{pair}-{ngram}-{'after' if remapped else 'before'}.json"
             rows.append(kept(place, key, EvaluationRow, timed(functools.partial(measured, remapped, ngram))))
@@ -324,10 +324,3 @@ def shuffled(text: ParallelText, lines: int, seed: int) -> ParallelText:
         if max(len(text.src[number].split()), len(text.tgt[number].split())) <= LONGEST
     ][:lines]
     return dataclasses.replace(text, src=tuple(text.src[i] for i in order), tgt=tuple(text.tgt[i] for i in order))
-
-
-def _identity(encoder: str) -> list[Any]:
-    """The encoder's name and, of a folder, its files: another model in the same folder is another encoder."""
-    folder = Path(encoder)
-    files = [path for path in folder.iterdir() if path.is_file()] if folder.is_dir() else []
-    return [encoder, sorted((path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files)]
