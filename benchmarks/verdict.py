@@ -208,12 +208,15 @@ def fitted(cases: list[Case]) -> dict[str, Any]:
 
 
 def interval(cases: list[Case]) -> tuple[float, float, float, float]:
-    """P@1 as a share of `Signs.found`: the middle, both ends, and the slack for maps that find nothing."""
-    seen = [(case.p1, case.signs.found) for case in cases if case.signs is not None]
-    p1, found = (np.array(column) for column in zip(*seen, strict=True))
+    """P@1 as a share of `Signs.found`: the middle, both ends, and the slack for maps that find nothing.
+
+    The middle is that of real pairs, where there are any: simulated ones find more.
+    """
+    seen = [(case.p1, case.signs.found, case.kind == "real") for case in cases if case.signs is not None]
+    p1, found, real = (np.array(column) for column in zip(*seen, strict=True))
     some = found > 0.1
     ratio = p1[some] / found[some]
-    middle = float(np.median(ratio))
+    middle = float(np.median(p1[some & real] / found[some & real] if (some & real).any() else ratio))
     low, high = np.quantile(ratio, [0.05, 0.95]) / middle
     # What the ends leave out, of nine in ten cases.
     outside = np.maximum(p1 - np.minimum(1, middle * high * found), middle * low * found - p1)

@@ -98,7 +98,7 @@ def with_reranking(
         return alignment, None
     if not choice:
         return alignment, reranker
-    told = {**choice, "pin": f"{choice['pin']} --rerank"}
+    told = {**choice, "pin": " ".join([choice["pin"], "--rerank"])}
     if isinstance(aligner, Auto) and aligner.effort == "best":
         again = learn_from_confident(source, target, train, own, alignment, reranker, search["progress"])
         if again is not None:
