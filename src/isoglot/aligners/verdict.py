@@ -44,8 +44,9 @@ CERTAIN = 2.0
 WORDS = 3_000
 #: Of `judged_given`: parts that pairs are cut into, each unseen once, and the standard errors that count as clear.
 FOLDS, ERRORS = 5, 4.0
-#: What the gains of both signs must add up to. In `benchmarks/verdict.py` the most that maps of chance and wrong ones came
-#: to was .195 (noise of 50 dimensions; .085 beyond), the least of a good one .238; fewer words are more a matter of luck.
+#: What the gains of both signs must add up to. In `benchmarks/verdict.py` the most that maps of chance and wrong ones
+#: came to was .195 (noise of 50 dimensions; .085 beyond), the least of a good one .238; fewer words are more a matter
+#: of luck.
 NEEDED = 0.22
 #: From `benchmarks/verdict.py --fit`. P@1 as a share of `Signs.found`, half of the real cases above and half below (of
 #: simulated ones more are above); the ends of an interval that holds 90% of all cases; and what that interval is wider
