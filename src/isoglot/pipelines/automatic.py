@@ -104,7 +104,8 @@ def with_reranking(
         if again is not None:
             found, told["fed_back"] = again
             kept = {key: alignment.info[key] for key in ("pairs", "src", "tgt")}
-            alignment = dataclasses.replace(found, info={**found.info, **kept})
+            same = {"method": alignment.method, "config": alignment.config}
+            alignment = dataclasses.replace(found, **same, info={**found.info, **kept})
     return dataclasses.replace(alignment, info={**alignment.info, "auto": told}), reranker
 
 
