@@ -235,7 +235,7 @@ Rerank = Annotated[
 ]
 Effort = Annotated[
     Literal["quick", "normal", "best"] | None,
-    typer.Option("--effort", help="How long --method auto may look: seconds, two minutes, or as long as it helps."),
+    typer.Option("--effort", help="How long --method auto may look: seconds, minutes, or as long as it helps."),
 ]
 _WORD_METHOD = typer.Option(
     "--word-method",

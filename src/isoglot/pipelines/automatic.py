@@ -104,8 +104,9 @@ def with_reranking(
         if again is not None:
             found, told["fed_back"] = again
             kept = {key: alignment.info[key] for key in ("pairs", "src", "tgt")}
-            same = {"method": alignment.method, "config": alignment.config}
-            alignment = dataclasses.replace(found, **same, info={**found.info, **kept})
+            alignment = dataclasses.replace(
+                found, method=alignment.method, config=alignment.config, info={**found.info, **kept}
+            )
     return dataclasses.replace(alignment, info={**alignment.info, "auto": told}), reranker
 
 

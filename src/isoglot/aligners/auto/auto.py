@@ -43,9 +43,9 @@ class Auto(Aligner):
         - There is none.
 
     Args:
-        effort: "quick" takes seconds, "normal" up to two minutes for 200,000 words of 300 dimensions, after which
-            `isoglot.align` re-ranks as well; "best" compares more, and `isoglot.align` learns once more from what
-            re-ranking is sure of.
+        effort: "quick" takes seconds, "normal" some two minutes for 200,000 words of 300 dimensions, and
+            `isoglot.align` then takes another to re-rank; "best" compares more, and `isoglot.align` learns once more
+            from what re-ranking is sure of.
         both_sides: False leaves the target where it is, as maps of several languages into one need it.
 
     >>> import numpy as np

@@ -23,7 +23,7 @@ _SEARCHES, _NEAR, _SECONDS_A_WORD = 6.0, 30_000, 0.0008
 def estimate_seconds(
     candidates: list[Candidate], sizes: tuple[int, int], dim: int, *, parts: int, effort: str, sources: int
 ) -> float:
-    """Seconds for comparing the candidates, fitting one of them on all pairs and learning to re-rank."""
+    """Seconds for comparing candidates, fitting one, learning to re-rank, and a look at all words by CSLS."""
     one = _seconds_of_a_product(dim)
     seconds, dearest = 0.0, 0.0
     for candidate in candidates:
@@ -38,7 +38,7 @@ def estimate_seconds(
         seconds += _SEARCHES * one * min(_NEAR, sizes[0]) * min(_NEAR, sizes[1]) + _SECONDS_A_WORD * min(
             sources, sizes[0]
         )
-    return seconds + dearest * _FINAL_FITS[effort]
+    return seconds + dearest * _FINAL_FITS[effort] + one * sizes[0] * sizes[1]
 
 
 def _seconds_of_a_product(dim: int) -> float:
