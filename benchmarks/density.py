@@ -211,7 +211,7 @@ def schedules(pairs: int, dim: int, names: Sequence[str]) -> list[dict[str, Any]
 
 #: Settings of Real-NVP in the plane, each as a change to the line before it.
 VARIANTS: dict[str, dict[str, Any]] = {
-    "the paper's settings, no start": {"start": "none"},
+    "the paper's settings, no start": {"start": "identity"},
     "+ start from the rotation of the pairs": {"start": "procrustes"},
     "+ couplings start at random": {"identity": False},
     "back to the identity, Adam at 2e-3, batch 128": {
