@@ -8,10 +8,12 @@ import json
 import numpy as np
 import pytest
 from tests.pipelines.test_contextual import TAUGHT, judged, part
+from typer.testing import CliRunner
 
 from isoglot.aligners import aligner
+from isoglot.cli.app import app
 from isoglot.encoders import WordVectors
-from isoglot.errors import ConfigError
+from isoglot.errors import ConfigError, InputError, IsoglotError
 from isoglot.reproductions.density.real import runs
 from isoglot.reproductions.density.real.findings import compared, printed_gap, real_findings, rows_of
 from isoglot.reproductions.density.real.material import (
@@ -226,3 +228,17 @@ def test_criteria_are_correlated_with_tasks_over_epochs():
     head, rows = language_table(found)
     assert head[1] == "RFEval de"
     assert rows[0][1] == "0.350"
+
+
+def test_an_encoder_that_is_not_there_ends_the_run_before_any_work(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "_run", lambda *_, **__: pytest.fail("a job was run"))
+    with pytest.raises(IsoglotError, match="not-there"):
+        run(infoxlm=str(tmp_path / "not-there"))
+
+
+@pytest.mark.parametrize("option", ["--tatoeba", "--wmt"])
+def test_a_folder_of_test_data_that_is_not_there_is_an_error(tmp_path, option):
+    command = ["reproduce", "density", "--real", "--quick", "--dry-run", option, str(tmp_path / "not-there")]
+    error = CliRunner().invoke(app, command).exception
+    assert isinstance(error, InputError)
+    assert "not-there: no such folder" in str(error)

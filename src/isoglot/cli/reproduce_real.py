@@ -119,6 +119,8 @@ def _trials(
             text = dataclasses.replace(text, src=text.src[:RETRIEVED], tgt=text.tgt[:RETRIEVED])
         judged = None
         if wmt is not None:
+            if not wmt.is_dir():
+                raise InputError("no such folder", where=str(wmt), remedy="name the folder of WMT17's files")
             try:
                 judged = read_wmt(wmt, f"{lang}-en", unescape=True)
             except InputError as error:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from isoglot import catalogue
-from isoglot.errors import OfflineError
+from isoglot.errors import InputError, OfflineError
 from isoglot.reproductions.density.table1 import shuffled
 from isoglot.text import ParallelText
 
@@ -29,6 +29,8 @@ def help_text(lang: str, lines: int, seed: int, tell: Callable[[str], None]) -> 
 
 def tatoeba_text(folder: Path, lang: str, tell: Callable[[str], None]) -> ParallelText | None:
     """The sentences of tatoeba.deu-eng.deu and the like; None, which is told, where the folder has none."""
+    if not folder.is_dir():
+        raise InputError("no such folder", where=str(folder), remedy="name the folder of Tatoeba's files")
     code = CODES.get(lang, lang)
     stem = folder / f"tatoeba.{code}-eng"
     if not Path(f"{stem}.{code}").is_file():

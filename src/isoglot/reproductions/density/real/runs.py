@@ -13,7 +13,6 @@ import numpy as np
 
 from isoglot.aligners import aligner
 from isoglot.encoders import Encoder
-from isoglot.errors import MissingExtraError, OfflineError
 from isoglot.progress import Progress, silent
 from isoglot.reproductions.density.real.joint_align import joint_align_encoder
 from isoglot.reproductions.density.real.material import Material, Trials, linked_lines, parallel_lines
@@ -84,6 +83,8 @@ def run_real(
         lang: run_key(encoder_key(encoder), layer, seed, text_key(texts[lang]), _trials_key(trials.get(lang, Trials())))
         for lang in languages
     }
+    for name in filter(None, (encoder, infoxlm)):
+        opened(name)  # one that cannot be had is told before any work
     for job in jobs:
         settings = {**plan.settings(job), **overrides.get(ROWS[job.row].method, {})}
         sizes = (plan.sentences, plan.points, plan.held_out, plan.cbli, plan.joint_align)
@@ -93,10 +94,7 @@ def run_real(
         place = output / "runs" / f"{slug(job.slug)}.json"
         progress("alignments (jobs)", len(done), len(jobs))
         reason = _left_out(job, plan, infoxlm)
-        try:
-            done.append(Outcome(job, missing=reason) if reason else kept(place, key, Outcome, make))
-        except (MissingExtraError, OfflineError) as error:
-            done.append(Outcome(job, missing=str(error)))
+        done.append(Outcome(job, missing=reason) if reason else kept(place, key, Outcome, make))
     progress("alignments (jobs)", len(done), len(jobs))
     return done
 
