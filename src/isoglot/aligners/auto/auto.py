@@ -20,6 +20,7 @@ from isoglot.aligners.auto.estimate import estimate_seconds
 from isoglot.aligners.auto.trials import Trials, choose, parts_for
 from isoglot.aligners.auto.without_pairs import align_without_pairs
 from isoglot.aligners.base import METHODS, Aligner, Problem, method
+from isoglot.aligners.remembered import remembering
 from isoglot.settings import Limits
 
 
@@ -77,6 +78,11 @@ class Auto(Aligner):
         return estimate_seconds(candidates, sizes, dim, parts=parts, effort=self.effort, sources=sources)
 
     def _fit(self, problem: Problem) -> Alignment:
+        # Every part asks for the same start without pairs.
+        with remembering():
+            return self._chosen_fit(problem)
+
+    def _chosen_fit(self, problem: Problem) -> Alignment:
         if not len(problem.pairs):
             return align_without_pairs(problem, self.effort, self.seed)
         given = Given.of(problem)

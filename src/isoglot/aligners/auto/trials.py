@@ -14,7 +14,7 @@ from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.auto.candidates import LEAST_WORDS, Candidate, Given
 from isoglot.aligners.base import METHODS, Problem
 from isoglot.aligners.held_out import Ranks, folds, ranked_by_csls, within_one_error
-from isoglot.aligners.remembered import once_for_data, remembered
+from isoglot.aligners.remembered import remembered
 from isoglot.aligners.tuned.contrastive import Contrastive
 from isoglot.checkpoints import Checkpoint
 from isoglot.errors import InputError
@@ -101,7 +101,7 @@ class Trials:
         start = METHODS.get(aligner.start) if isinstance(aligner, Contrastive) else None
         if start is None or start.method.supervision != "unsupervised":
             return
-        if not once_for_data(start(seed=aligner.seed), self._problem).info.get("aligned", True):
+        if not remembered(start(seed=aligner.seed), self._problem).info.get("aligned", True):
             raise InputError(f"{start.method.name} finds no start")
 
     def _hits(self, alignment: Alignment, kept: IntVector) -> Ranks:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from isoglot.aligners.alignment import Alignment, LinearAlignment
 from isoglot.aligners.base import METHODS, Aligner, Problem, method
 from isoglot.aligners.held_out import Ranks, hold_out, source_weights, within_one_error
-from isoglot.aligners.remembered import once_for_data
+from isoglot.aligners.remembered import remembered
 from isoglot.aligners.tuned.mining import Mined, Translations, Vocabulary
 from isoglot.checkpoints import Checkpoint, SavedState
 from isoglot.errors import ConfigError
@@ -126,7 +126,7 @@ class Contrastive(Aligner):
 
     def _start(self, problem: Problem, learn: IntVector) -> _State:
         given = dataclasses.replace(problem, pairs=learn, checkpoint=Checkpoint(None, ""))
-        alignment = once_for_data(METHODS.get(self.start)(seed=self.seed), given)
+        alignment = remembered(METHODS.get(self.start)(seed=self.seed), given)
         if not isinstance(alignment, LinearAlignment):
             raise ConfigError(f"contrastive cannot start from {self.start}, whose maps are not matrices")
         maps = [
