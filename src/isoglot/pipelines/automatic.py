@@ -11,7 +11,7 @@ import numpy as np
 from isoglot.aligned import Aligned, Reranker
 from isoglot.aligners import Aligner, Alignment, Auto, folds, parts_for, spelled
 from isoglot.lexicons import Lexicon
-from isoglot.pipelines.feedback import NEAR, learn_from_confident, near
+from isoglot.pipelines.feedback import NEAR, learn_from_confident, near, near_reranker
 from isoglot.progress import Progress, silent
 from isoglot.spaces import Space
 from isoglot.tasks import Result, bootstrap_intervals
@@ -137,20 +137,12 @@ def calibrated_on_a_part(
         asked = {src.words[row] for row in kept[:, 0].tolist()}
     part = dataclasses.replace(train, pairs=[pair for pair in usable.pairs if pair[0] not in asked])
     (choice,) = (one.info["auto"] for one in aligned.alignments.values())
-    fitted = _near_pair(aligner.chosen(choice).fit(src, tgt, part, progress=progress), src, tgt)
+    fitted = Aligned.pair(aligner.chosen(choice).fit(src, tgt, part, progress=progress), near(src), near(tgt))
     if reranker is not None and reranker.unseen is not None and aligner.effort != "quick":
-        fitted = fitted.with_reranker(_near_reranker(reranker.unseen[1], len(near(tgt))))
+        fitted = fitted.with_reranker(near_reranker(reranker.unseen[1], tgt))
     return dataclasses.replace(
         aligned, calibrations=fitted.calibrated(train, seen=part, progress=progress).calibrations
     )
-
-
-def _near_pair(alignment: Alignment, src: Space, tgt: Space) -> Aligned:
-    return Aligned.pair(alignment, near(src), near(tgt))
-
-
-def _near_reranker(reranker: Reranker, rows: int) -> Reranker:
-    return reranker if reranker.prior is None else dataclasses.replace(reranker, prior=reranker.prior[:rows])
 
 
 def gains(reranker: Reranker) -> bool:

@@ -31,6 +31,11 @@ def near(space: Space) -> Space:
     return space if len(space) <= NEAR else space.take(np.arange(NEAR))
 
 
+def near_reranker(reranker: Reranker, tgt: Space) -> Reranker:
+    """The re-ranker for `near(tgt)`."""
+    return reranker if reranker.prior is None else dataclasses.replace(reranker, prior=reranker.prior[: len(near(tgt))])
+
+
 def learn_from_confident(
     src: Space, tgt: Space, train: Lexicon, aligner: Aligner, first: Alignment, reranker: Reranker, progress: Progress
 ) -> tuple[Alignment, dict[str, Any]] | None:
@@ -95,8 +100,7 @@ def _translated(
     """The best candidate of each word, a row of `tgt`, and its share."""
     source = dataclasses.replace(near(src), lang=reranker.source)
     target = dataclasses.replace(near(tgt), lang=reranker.target)
-    prior = None if reranker.prior is None else reranker.prior[: len(target)]
     spaces = Aligned.pair(alignment, source, target)
-    retriever = dataclasses.replace(reranker, prior=prior).retriever(spaces, progress=progress)
+    retriever = near_reranker(reranker, tgt).retriever(spaces, progress=progress)
     found = retriever.top(1, rows=source.rows(words))
     return found.indices[:, 0], found.scores[:, 0]
